@@ -1,1 +1,5 @@
-//! RDMA for Kubernetes.
+//! RDMA for Kubernetes: an inventory of a host's RDMA devices, a kubelet device plugin, soft links as objects,
+//! and the controller that ties them together. Start at [`cli`] to follow a command down.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+pub mod inventory;

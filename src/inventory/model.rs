@@ -1,0 +1,342 @@
+//! The plain data of one host: what the kernel shows, in our types, with nothing left to look up.
+//!
+//! A field that is `None` means that this kernel, driver or file has no such thing; it never means zero.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
+
+use serde::{Serialize, Serializer};
+
+/// Everything known of one host's RDMA at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Inventory {
+    /// The kernel and the RDMA subsystem.
+    pub system: System,
+    /// RDMA devices, by ascending kernel index.
+    pub devices: Vec<Device>,
+    /// Network devices of this network namespace, by ascending ifindex.
+    pub netdevs: Vec<Netdev>,
+    /// What could not be read. Each costs its own field only.
+    pub problems: Vec<Problem>,
+}
+
+impl Inventory {
+    /// The device of this name, if there is one.
+    #[must_use]
+    pub fn device(&self, name: &str) -> Option<&Device> {
+        self.devices.iter().find(|device| device.name == name)
+    }
+
+    /// The device of this kernel index, if there is one.
+    #[must_use]
+    pub fn device_by_index(&self, index: u32) -> Option<&Device> {
+        self.devices.iter().find(|device| device.index == index)
+    }
+
+    /// The netdev of this name, if there is one.
+    #[must_use]
+    pub fn netdev(&self, name: &str) -> Option<&Netdev> {
+        self.netdevs.iter().find(|netdev| netdev.name == name)
+    }
+}
+
+/// A read that failed: which file or request, and what the kernel said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Problem {
+    /// The device concerned, by name; absent where the whole host is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// The path below `/sys` or the netlink request.
+    pub what: String,
+    /// The error's text.
+    pub message: String,
+}
+
+/// The kernel and its RDMA subsystem.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct System {
+    /// `uname -r`.
+    pub kernel: String,
+    /// False where the kernel has no NETLINK_RDMA (EPROTONOSUPPORT): a normal state.
+    pub rdma: bool,
+    /// How RDMA devices relate to network namespaces.
+    pub netns_mode: NetnsMode,
+    /// SYS_GET's COPY_ON_FORK; `None` before 5.13.
+    pub copy_on_fork: Option<bool>,
+    /// SYS_GET's PRIVILEGED_QKEY_MODE; `None` before 6.7.
+    pub privileged_qkey: Option<bool>,
+    /// SYS_GET's MONITOR_MODE; `None` before 6.12.
+    pub monitor: Option<bool>,
+    /// Loaded modules that have to do with RDMA, sorted.
+    pub modules: Vec<String>,
+    /// `/dev/infiniband/rdma_cm` is there.
+    pub rdma_cm: bool,
+}
+
+/// The network namespace mode of the RDMA subsystem.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NetnsMode {
+    /// Every namespace sees every device.
+    Shared,
+    /// A device belongs to one namespace.
+    Exclusive,
+    /// The kernel does not say (before 5.2, or no RDMA).
+    #[default]
+    Unknown,
+}
+
+impl NetnsMode {
+    /// The word rdma(8) uses.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Shared => "shared",
+            Self::Exclusive => "exclusive",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// One RDMA device.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Device {
+    /// RDMA_NLDEV_ATTR_DEV_INDEX: unique on the host, not reused quickly, kept over a rename.
+    pub index: u32,
+    /// The device's name at this moment.
+    pub name: String,
+    /// What stays the same over renames and reboots.
+    pub identity: Identity,
+    /// The driver family.
+    pub driver: Driver,
+    /// Node type as rdma(8) prints it: `ca`, `rnic`, `switch`, …
+    pub node_type: String,
+    /// `ib`, `roce`, `iw`, `opa`, `usnic`.
+    pub protocol: Option<String>,
+    /// Node GUID; all zeros is `Some(Guid(0))`.
+    pub node_guid: Option<Guid>,
+    /// System image GUID.
+    pub sys_image_guid: Option<Guid>,
+    /// Firmware version.
+    pub firmware: Option<String>,
+    /// RDMA_NLDEV_ATTR_CAP_FLAGS.
+    pub cap_flags: Option<u64>,
+    /// The PCI function below it; `None` for a virtual device.
+    pub pci: Option<Pci>,
+    /// For a soft device, the netdev it is made on.
+    pub parent_netdev: Option<String>,
+    /// For a sub-device (SMI), the name of its parent device.
+    pub parent: Option<String>,
+    /// The verbs character device; `None` when there is none (ib_uverbs not loaded, sub-device).
+    pub uverbs: Option<CharDevice>,
+    /// Ports by ascending number.
+    pub ports: Vec<Port>,
+}
+
+impl Device {
+    /// True for devices without hardware (rxe, siw).
+    #[must_use]
+    pub fn is_soft(&self) -> bool {
+        matches!(self.driver.name.as_str(), "rxe" | "siw")
+    }
+
+    /// True for a PCI virtual function.
+    #[must_use]
+    pub fn is_virtual_function(&self) -> bool {
+        self.pci.as_ref().is_some_and(|pci| pci.physfn.is_some())
+    }
+
+    /// The netdev of the first port that has one.
+    #[must_use]
+    pub fn netdev(&self) -> Option<&str> {
+        self.ports.iter().find_map(|port| port.netdev.as_deref())
+    }
+}
+
+/// What identifies a device over renames, re-plugging and reboots.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Identity {
+    /// `0000:1a:00.0`
+    Pci(String),
+    /// The node GUID of a device that is not on PCI.
+    Guid(String),
+    /// Its name: the last resort, and that of soft devices, whose GUIDs may be random.
+    Name(String),
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pci(text) | Self::Guid(text) | Self::Name(text) => f.write_str(text),
+        }
+    }
+}
+
+/// The driver behind a device.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Driver {
+    /// The verbs driver: `mlx5`, `rxe`, `siw`, `irdma`, …; `unknown` when neither netlink nor sysfs tells.
+    pub name: String,
+    /// The kernel module bound to the PCI function (`mlx5_core`), from sysfs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub module: Option<String>,
+}
+
+/// A PCI function.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pci {
+    /// `0000:1a:00.0`
+    pub address: String,
+    /// Vendor id, four hex digits.
+    pub vendor: Option<String>,
+    /// Device id, four hex digits.
+    pub device: Option<String>,
+    /// NUMA node; `None` where the kernel says −1.
+    pub numa_node: Option<u32>,
+    /// The root complex: `pci0000:15`.
+    pub root: Option<String>,
+    /// For a virtual function, the address of its physical function.
+    pub physfn: Option<String>,
+}
+
+/// A character device node below `/dev/infiniband`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CharDevice {
+    /// `uverbs0`
+    pub name: String,
+    /// Device major number.
+    pub major: u32,
+    /// Device minor number.
+    pub minor: u32,
+    /// The kernel ABI that user space drivers must know.
+    pub abi: Option<u64>,
+}
+
+/// One port of a device. Numbers start at 1.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Port {
+    /// Port number.
+    pub number: u32,
+    /// `ACTIVE`, `DOWN`, `INIT`, …; `None` when the query failed.
+    pub state: Option<String>,
+    /// `LINK_UP`, `DISABLED`, `POLLING`, … as rdma(8) prints it.
+    pub phys_state: Option<String>,
+    /// `InfiniBand`, `Ethernet` or `Unknown`; `None` when sysfs does not say.
+    pub link_layer: Option<String>,
+    /// sysfs `rate`: `400 Gb/sec (4X NDR)`.
+    pub rate: Option<String>,
+    /// Local identifier (InfiniBand).
+    pub lid: Option<u32>,
+    /// Subnet manager's LID (InfiniBand).
+    pub sm_lid: Option<u32>,
+    /// LID mask count (InfiniBand).
+    pub lmc: Option<u8>,
+    /// Subnet prefix (InfiniBand).
+    pub subnet_prefix: Option<Guid>,
+    /// The netdev behind the port, when it is in this network namespace.
+    pub netdev: Option<String>,
+    /// Filled GID slots by ascending index; the table is sparse.
+    pub gids: Vec<Gid>,
+    /// Partition keys that are set, in table order.
+    pub pkeys: Vec<u16>,
+    /// `umad0`
+    pub umad: Option<String>,
+    /// `issm0`
+    pub issm: Option<String>,
+}
+
+/// One filled slot of a GID table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Gid {
+    /// Slot number.
+    pub index: u32,
+    /// The 128 bits, as an IPv6 address.
+    pub gid: Ipv6Addr,
+    /// Which protocol it is for.
+    #[serde(rename = "type")]
+    pub gid_type: GidType,
+    /// How far it reaches.
+    pub scope: GidScope,
+    /// The netdev it comes from; that of another namespace on some kernels.
+    pub netdev: Option<String>,
+}
+
+/// The `gid_attrs/types` word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum GidType {
+    /// InfiniBand and RoCE v1 share a word in sysfs: `IB/RoCE v1`.
+    #[serde(rename = "IB/RoCE v1")]
+    IbOrRoceV1,
+    /// Routable RoCE.
+    #[serde(rename = "RoCE v2")]
+    RoceV2,
+    /// The kernel does not say or says something new.
+    #[serde(rename = "unknown")]
+    Unknown,
+}
+
+/// Reach of a GID, by its bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum GidScope {
+    /// `fe80::/64`: not routable.
+    LinkLocal,
+    /// Everything else that is a unicast address, IPv4-mapped ones included.
+    Global,
+    /// `::1`, or 127.0.0.0/8 mapped.
+    Loopback,
+    /// `ff00::/8`
+    Multicast,
+}
+
+/// An EUI-64 identifier in host order; prints as sysfs does: `0200:5eff:fe00:5301`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Guid(pub u64);
+
+impl fmt::Display for Guid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d] = [48, 32, 16, 0].map(|shift| (self.0 >> shift) & 0xffff);
+        write!(f, "{a:04x}:{b:04x}:{c:04x}:{d:04x}")
+    }
+}
+
+impl Serialize for Guid {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// A network device of this namespace.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Netdev {
+    /// ifindex.
+    pub index: u32,
+    /// Interface name.
+    pub name: String,
+    /// Maximum transmission unit, bytes.
+    pub mtu: u32,
+    /// IFF_UP is set.
+    pub up: bool,
+    /// IFF_LOWER_UP is set: it has a carrier.
+    pub carrier: bool,
+    /// Kind of a virtual netdev (`vlan`, `bond`, `bridge`, …); `None` for hardware.
+    pub kind: Option<String>,
+    /// Addresses with their prefix length.
+    pub addresses: Vec<(IpAddr, u8)>,
+    /// A default route goes out here.
+    pub default_route: bool,
+    /// Sort key of that route: the lower metric wins.
+    #[serde(skip)]
+    pub default_metric: Option<u32>,
+}
