@@ -2,4 +2,10 @@
 //! and the controller that ties them together. Start at [`cli`] to follow a command down.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod api;
+pub mod cluster;
+pub mod controller;
+pub mod http;
 pub mod inventory;
+pub mod metrics;
+pub mod telemetry;
