@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Result, anyhow};
 
 use crate::step::Step;
 
@@ -75,16 +75,22 @@ impl Reporter {
         state.running.retain(|running| running.name != name);
         state.done.push(Timing { name: name.to_owned(), took, passed: result.is_ok() });
         drop(state);
-        match &result {
-            Ok(_) => self.say(&format!("done  {name:<28} {:>8}", seconds(took))),
-            Err(error) => self.say(&format!(
-                "FAILED {name} after {}: {error:#}\n{}\nlog: {}",
-                seconds(took),
-                indent(&step.tail(TAIL_LINES)),
-                step.log.display()
-            )),
+        match result {
+            Ok(value) => {
+                self.say(&format!("done  {name:<40} {:>12}", seconds(took)));
+                Ok(value)
+            }
+            Err(error) => {
+                self.say(&format!(
+                    "FAILED {name} after {}: {error:#}\n{}\nlog: {}",
+                    seconds(took),
+                    indent(&step.tail(TAIL_LINES)),
+                    step.log.display()
+                ));
+                // The cause is told: the error that goes on need not say it again.
+                Err(anyhow!("step `{name}` failed"))
+            }
         }
-        result.with_context(|| format!("step `{name}` failed"))
     }
 
     /// Prints a line of its own, past the line that shows what runs.
@@ -118,7 +124,7 @@ impl Shared {
             for running in &mut state.running {
                 if running.said.elapsed() >= PLAIN_TICK {
                     running.said = Instant::now();
-                    eprintln!("  ...  {:<28} {:>8}", running.name, seconds(running.since.elapsed()));
+                    eprintln!("  ...  {:<40} {:>12}", running.name, seconds(running.since.elapsed()));
                 }
             }
         }

@@ -12,8 +12,8 @@ use crate::dirs::Dirs;
 use crate::step::{Step, quiet};
 
 /// `/sbin/modprobe` must be there early: the kernel itself asks for crypto modules.
-const APPLETS: [&str; 10] =
-    ["sh", "mount", "mkdir", "insmod", "modprobe", "switch_root", "cp", "uname", "sleep", "poweroff"];
+const APPLETS: [&str; 11] =
+    ["sh", "grep", "mount", "mkdir", "insmod", "modprobe", "switch_root", "cp", "uname", "sleep", "poweroff"];
 
 /// What an initrd is made from.
 pub(crate) struct Builder<'a> {
