@@ -35,9 +35,10 @@ until ctr version > /dev/null 2>&1; do sleep 0.2; done
 for archive in /host/images/*.tar; do ctr -n k8s.io images import "$archive"; done
 
 # A kubelet that is ended starts again, as under a service manager.
-cp /host/kubelet /usr/local/bin/kubelet
+mkdir -p /kube
+mount -t erofs -o ro /dev/vdb /kube
 while :; do
-    kubelet --config=/host/kubelet.yaml --kubeconfig=/host/kubeconfig --hostname-override="$NODE_NAME" \
+    /kube/kubelet --config=/host/kubelet.yaml --kubeconfig=/host/kubeconfig --hostname-override="$NODE_NAME" \
         --node-ip="$NODE_IP" --v=2 >> /host/kubelet.log 2>&1 || true
     sleep 1
 done

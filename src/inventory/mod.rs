@@ -2,7 +2,7 @@
 
 mod model;
 
+pub use crate::sysfs::{CharDevice, Gid, GidScope, GidType, Pci};
 pub use model::{
-    CharDevice, Device, Driver, Gid, GidScope, GidType, Guid, Identity, Inventory, Netdev, NetnsMode, Pci,
-    Port, Problem, System,
+    DefaultRoute, Device, Driver, Guid, Identity, Inventory, Netdev, NetnsMode, Port, Problem, System,
 };

@@ -90,7 +90,7 @@ fn bring_up(dirs: &Dirs, reporter: &Reporter, parts: &Parts, shape: &Shape, stat
             })
             .collect();
         let plane =
-            reporter.step("control plane", |step| control_plane::start(step, state, &parts.kube, authority));
+            reporter.step("control plane", |step| control_plane::start(step, state, &parts.kube.program, authority));
         for boot in boots {
             boot.join().map_err(|_| anyhow!("the thread of a node ended early"))??;
         }

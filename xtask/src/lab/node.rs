@@ -111,7 +111,6 @@ impl Node {
         for name in ["node-start.sh", "kubelet.yaml"] {
             fs::copy(dirs.lab_file("guest").join(name), host.join(name))?;
         }
-        link_or_copy(&parts.kube, &host.join("kubelet"))?;
         let operator = dirs.operator_archive();
         for archive in parts.images.iter().chain(operator.exists().then_some(&operator)) {
             link_or_copy(archive, &host.join("images").join(archive.file_name().context("no name")?))?;
@@ -156,13 +155,8 @@ impl Node {
             .arg("-initrd")
             .arg(&self.kernel.initrd)
             .args(["-append", &arguments])
-            .args([
-                "-drive",
-                &format!(
-                    "file={},if=virtio,format=raw,readonly=on,file.locking=off",
-                    shown(parts.root.image())
-                ),
-            ])
+            .args(["-drive", &drive(&parts.root.image())])
+            .args(["-drive", &drive(&parts.kube.disk)])
             .args(["-netdev", &format!("tap,id=n0,ifname=tap{number},script=no,downscript=no")])
             .args(["-device", &format!("virtio-net-pci,netdev=n0,mac=02:00:00:00:00:1{number}")])
             .args(["-device", "virtio-rng-pci"])
@@ -172,4 +166,9 @@ impl Node {
             ]);
         state.start(&self.name, &mut qemu)
     }
+}
+
+/// A file system image that all nodes share.
+fn drive(image: &Path) -> String {
+    format!("file={},if=virtio,format=raw,readonly=on,file.locking=off", image.display())
 }

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::network;
 use crate::dirs::Dirs;
 
-const GRACE: Duration = Duration::from_secs(5);
+const GRACE: Duration = Duration::from_secs(1);
 
 /// The state folder.
 #[derive(Debug, Clone)]
@@ -178,7 +178,7 @@ fn end(processes: &[Process]) {
     for process in processes {
         process.signal(Signal::KILL);
     }
-    while processes.iter().any(Process::alive) && start.elapsed() < GRACE * 2 {
+    while processes.iter().any(Process::alive) && start.elapsed() < GRACE * 5 {
         thread::sleep(Duration::from_millis(20));
     }
 }

@@ -1,10 +1,11 @@
 //! Kubernetes and Helm, built from their Go modules.
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use anyhow::Result;
 
-use crate::cache::{Inputs, Piece};
+use crate::cache::{Inputs, Piece, link_or_copy};
 use crate::dirs::Dirs;
 use crate::report::Reporter;
 use crate::step::nice;
@@ -13,13 +14,22 @@ use crate::step::nice;
 const KUBERNETES: &str = "v1.36.3";
 const HELM: &str = "v4.3.1";
 
-/// The multi-call binary of `lab/kube`: the control plane, the kubelet and kubectl.
-pub(crate) fn kube(dirs: &Dirs, reporter: &Reporter) -> Result<PathBuf> {
+/// The real Kubernetes.
+#[derive(Debug, Clone)]
+pub(crate) struct Kube {
+    /// One program that is the control plane, the kubelet and kubectl.
+    pub(crate) program: PathBuf,
+    /// A file system with the kubelet, for the guests: a share would be read much more slowly.
+    pub(crate) disk: PathBuf,
+}
+
+/// Builds the multi-call binary of `lab/kube` unless it is there.
+pub(crate) fn kube(dirs: &Dirs, reporter: &Reporter) -> Result<Kube> {
     let module = dirs.lab_file("kube");
     let flags = link_flags();
     let inputs = ["go.mod", "go.sum", "main.go"]
         .iter()
-        .try_fold(Inputs::default().text(&flags), |inputs, name| inputs.file(&module.join(name)))?;
+        .try_fold(Inputs::default().text(&flags).text("disk"), |inputs, name| inputs.file(&module.join(name)))?;
     let piece = Piece::new(dirs, "kube", KUBERNETES, inputs).get(reporter, |step, draft| {
         step.run(
             nice("go")
@@ -28,9 +38,13 @@ pub(crate) fn kube(dirs: &Dirs, reporter: &Reporter) -> Result<PathBuf> {
                 .arg(".")
                 .current_dir(&module)
                 .env("CGO_ENABLED", "0"),
-        )
+        )?;
+        let files = draft.join("files");
+        std::fs::create_dir(&files)?;
+        link_or_copy(&draft.join("kube"), &files.join("kubelet"))?;
+        step.run(Command::new("mkfs.erofs").arg("--all-root").arg(draft.join("kubelet.erofs")).arg(&files))
     })?;
-    Ok(piece.join("kube"))
+    Ok(Kube { program: piece.join("kube"), disk: piece.join("kubelet.erofs") })
 }
 
 /// The helm program.

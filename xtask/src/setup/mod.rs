@@ -14,6 +14,7 @@ use std::thread;
 
 use anyhow::{Result, anyhow};
 
+use self::golang::Kube;
 use self::guest::GuestRoot;
 use self::kernel::{Kernel, NEWEST, STABLE};
 use crate::dirs::Dirs;
@@ -23,7 +24,7 @@ use crate::report::Reporter;
 /// What a cluster is made of.
 #[derive(Debug, Clone)]
 pub(crate) struct Parts {
-    pub(crate) kube: PathBuf,
+    pub(crate) kube: Kube,
     pub(crate) helm: PathBuf,
     pub(crate) root: GuestRoot,
     /// One a node.
@@ -36,7 +37,7 @@ pub(crate) struct Parts {
 pub(crate) fn run(dirs: &Dirs, reporter: &Reporter) -> Result<Parts> {
     host::prepare(reporter)?;
     thread::scope(|scope| {
-        let go = scope.spawn(|| -> Result<(PathBuf, PathBuf)> {
+        let go = scope.spawn(|| -> Result<(Kube, PathBuf)> {
             Ok((golang::kube(dirs, reporter)?, golang::helm(dirs, reporter)?))
         });
         let guest = guest_parts(dirs, reporter);
