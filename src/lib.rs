@@ -1,1 +1,4 @@
 //! RDMA for Kubernetes.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+pub mod nl;
