@@ -132,7 +132,7 @@ async fn drive<K>(
 }
 
 /// The chain of a watch error, with what to do where that is known.
-fn explain(error: &watcher::Error) -> String {
+pub(crate) fn explain(error: &watcher::Error) -> String {
     let text = chain(error);
     let not_found = matches!(
         error,

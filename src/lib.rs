@@ -4,10 +4,12 @@
 
 pub mod agent;
 pub mod api;
+pub mod cli;
 pub mod cluster;
 pub mod controller;
 pub mod http;
 pub mod inventory;
 pub mod metrics;
+pub mod nl;
 pub mod sysfs;
 pub mod telemetry;

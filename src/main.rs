@@ -1,6 +1,7 @@
 //! Entry: see [`rdma_operator::cli`].
-fn main() {
-    for (_, crd) in rdma_operator::api::crds::all() {
-        println!("{}\n---", rdma_operator::api::crds::yaml(&crd).unwrap());
-    }
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    rdma_operator::cli::main()
 }

@@ -4,6 +4,7 @@ pub mod condition;
 pub mod crds;
 pub mod link;
 pub mod node;
+mod slim;
 
 pub use link::{
     AdoptPolicy, DeletionPolicy, LinkFailure, LinkType, NetdevSelector, NodeSelection, SoftRdmaLink,
@@ -13,6 +14,8 @@ pub use node::{
     NodeCharDevice, NodeDevice, NodeGid, NodeIsolation, NodePci, NodePort, NodeSoftLink, NodeSoftLinkStatus,
     NodeSystem, RdmaNode, RdmaNodeSpec, RdmaNodeStatus, SoftLinkState,
 };
+
+pub use slim::{SlimRdmaNode, SlimStatus};
 
 /// API group.
 pub const GROUP: &str = "rdma-operator.dev";

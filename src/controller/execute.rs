@@ -11,8 +11,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::plan::Action;
-use super::world::SlimRdmaNode;
-use crate::api::{API_VERSION, CONTROLLER_MANAGER, FINALIZER, SoftRdmaLink};
+use crate::api::{API_VERSION, CONTROLLER_MANAGER, FINALIZER, SlimRdmaNode, SoftRdmaLink};
 use crate::cluster::{apply, apply_status};
 use crate::telemetry::{OnChange, chain};
 

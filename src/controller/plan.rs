@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
 
 use super::link_status;
-use super::world::{Agent, SlimRdmaNode, World};
+use super::world::{Agent, World};
 use crate::api::{FINALIZER, FORCE_RELEASE, NodeSoftLink, SoftRdmaLink, SoftRdmaLinkStatus, condition};
 
 /// One write to the API server.

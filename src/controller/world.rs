@@ -1,67 +1,12 @@
-//! What the controller knows of the cluster at one moment, and the slim types it decodes it into.
+//! What the controller knows of the cluster at one moment.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Node, Pod};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use kube::core::PartialObjectMeta;
-use serde::{Deserialize, Serialize};
 
-use crate::api::{NodeSoftLinkStatus, RdmaNodeSpec, SoftRdmaLink, condition::reason};
-
-/// An RdmaNode without its devices, which the controller does not read and which make up most of it.
-#[derive(kube::Resource, Clone, Debug, Default, Serialize, Deserialize)]
-#[resource(inherit = crate::api::RdmaNode)]
-pub struct SlimRdmaNode {
-    /// Metadata.
-    pub metadata: ObjectMeta,
-    /// The whole spec: the controller's own.
-    #[serde(default)]
-    pub spec: RdmaNodeSpec,
-    /// The part of the status that the controller reads.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<SlimStatus>,
-}
-
-/// The part of RdmaNode.status that the controller reads.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SlimStatus {
-    /// The spec generation the agent has acted on.
-    pub observed_generation: Option<i64>,
-    /// Soft links as the agent has them.
-    pub soft_links: Option<Vec<NodeSoftLinkStatus>>,
-    /// All conditions.
-    #[serde(default)]
-    pub conditions: Vec<Condition>,
-}
-
-impl SlimRdmaNode {
-    /// The object's name, which is its Node's.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        self.metadata.name.as_deref().unwrap_or_default()
-    }
-
-    /// What the agent says of the link of this uid.
-    #[must_use]
-    pub fn link(&self, uid: &str) -> Option<&NodeSoftLinkStatus> {
-        self.status.as_ref()?.soft_links.as_ref()?.iter().find(|link| link.uid == uid)
-    }
-
-    /// True when the spec lists the link of this uid.
-    #[must_use]
-    pub fn wants(&self, uid: &str) -> bool {
-        self.spec.soft_links.iter().flatten().any(|link| link.uid == uid)
-    }
-
-    /// True when the agent has acted on the spec as it stands.
-    #[must_use]
-    pub fn settled(&self) -> bool {
-        self.status.as_ref().and_then(|status| status.observed_generation) == self.metadata.generation
-    }
-}
+use crate::api::{SlimRdmaNode, SoftRdmaLink, condition::reason};
 
 /// A Node by its metadata alone.
 #[derive(Clone, Debug, Default, PartialEq)]

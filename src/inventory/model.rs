@@ -7,6 +7,7 @@ use std::net::IpAddr;
 
 use serde::{Serialize, Serializer};
 
+use crate::nl::Guid;
 use crate::sysfs::{CharDevice, Gid, Pci};
 
 /// Everything known of one host's RDMA at one moment.
@@ -120,8 +121,10 @@ pub struct Device {
     /// `ib`, `roce`, `iw`, `opa`, `usnic`.
     pub protocol: Option<String>,
     /// Node GUID; all zeros is `Some(Guid(0))`.
+    #[serde(serialize_with = "guid")]
     pub node_guid: Option<Guid>,
     /// System image GUID.
+    #[serde(serialize_with = "guid")]
     pub sys_image_guid: Option<Guid>,
     /// Firmware version.
     pub firmware: Option<String>,
@@ -211,6 +214,7 @@ pub struct Port {
     /// LID mask count (InfiniBand).
     pub lmc: Option<u8>,
     /// Subnet prefix (InfiniBand).
+    #[serde(serialize_with = "guid")]
     pub subnet_prefix: Option<Guid>,
     /// The netdev behind the port, when it is in this network namespace.
     pub netdev: Option<String>,
@@ -224,20 +228,10 @@ pub struct Port {
     pub issm: Option<String>,
 }
 
-/// An EUI-64 identifier in host order; prints as sysfs does: `0200:5eff:fe00:5301`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Guid(pub u64);
-
-impl fmt::Display for Guid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d] = [48, 32, 16, 0].map(|shift| (self.0 >> shift) & 0xffff);
-        write!(f, "{a:04x}:{b:04x}:{c:04x}:{d:04x}")
-    }
-}
-
-impl Serialize for Guid {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+fn guid<S: Serializer>(guid: &Option<Guid>, serializer: S) -> Result<S::Ok, S::Error> {
+    match guid {
+        Some(guid) => serializer.collect_str(guid),
+        None => serializer.serialize_none(),
     }
 }
 

@@ -11,7 +11,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::dirs::Dirs;
 use crate::lab::{self, Shape};
 use crate::report::{Reporter, seconds};
-use crate::{image, setup, step};
+use crate::{demo, image, setup, step, test};
 
 /// Developer commands of rdma-operator.
 #[derive(Debug, Parser)]
@@ -30,6 +30,18 @@ enum Task {
     Lab(Lab),
     /// Build the operator's static binary and its image
     Image,
+    /// From nothing to two pods that talk RDMA on a real cluster
+    Demo {
+        /// Leave the cluster up
+        #[arg(long)]
+        keep: bool,
+    },
+    /// Run every check and test, the end-to-end tests on the lab included
+    Test {
+        /// Also the tests that take long
+        #[arg(long)]
+        long: bool,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -91,6 +103,8 @@ impl Cli {
                 setup::host::prepare(&reporter)?;
                 image::build(&dirs, &reporter).map(drop)
             }
+            Task::Demo { keep } => demo::run(&dirs, &reporter, keep),
+            Task::Test { long } => test::run(&dirs, &reporter, long),
             Task::Lab(command) => command.run(&dirs, &reporter),
         }
     }

@@ -1,7 +1,9 @@
 //! Developer commands: `cargo xtask --help`.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod cache;
 mod cli;
+mod demo;
 mod dirs;
 mod image;
 mod interrupt;
@@ -9,6 +11,7 @@ mod lab;
 mod report;
 mod setup;
 mod step;
+mod test;
 
 use std::process::ExitCode;
 

@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 
+use crate::interrupt;
 use crate::step::Step;
 
 const TERMINAL_TICK: Duration = Duration::from_millis(500);
 const PLAIN_TICK: Duration = Duration::from_secs(15);
-const TAIL_LINES: usize = 30;
+const TAIL_LINES: usize = 60;
 
 /// Where steps are reported; share it by cloning.
 #[derive(Debug, Clone)]
@@ -69,7 +70,7 @@ impl Reporter {
         if !self.shared.terminal {
             eprintln!("start {name}");
         }
-        let result = crate::interrupt::check().and_then(|()| work(&step));
+        let result = interrupt::check().and_then(|()| work(&step));
         let took = since.elapsed();
         let mut state = self.shared.lock();
         state.running.retain(|running| running.name != name);
@@ -79,6 +80,10 @@ impl Reporter {
             Ok(value) => {
                 self.say(&format!("done  {name:<40} {:>12}", seconds(took)));
                 Ok(value)
+            }
+            Err(error) if interrupt::check().is_err() => {
+                self.say(&format!("stop  {name:<40} {:>12}", seconds(took)));
+                Err(error)
             }
             Err(error) => {
                 self.say(&format!(

@@ -23,7 +23,9 @@ impl Step {
     /// Starts the log of the step `name` afresh.
     pub(crate) fn new(logs: &Path, name: &str) -> Result<Self> {
         fs::create_dir_all(logs).with_context(|| format!("making {}", logs.display()))?;
-        let log = logs.join(format!("{}.log", name.replace([' ', '/', ':'], "-")));
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '.';
+        let words: Vec<&str> = name.split(|letter| !plain(letter)).filter(|word| !word.is_empty()).collect();
+        let log = logs.join(format!("{}.log", words.join("-")));
         let file = File::create(&log).with_context(|| format!("making {}", log.display()))?;
         Ok(Self { log, file })
     }
@@ -46,22 +48,6 @@ impl Step {
         self.note(&format!("+ {}", shown(command)));
         command.stdin(Stdio::null()).stderr(self.file.try_clone()?);
         finish(command, Some(Stdio::piped()))
-    }
-
-    /// Runs `producer | consumer`; the consumer's output goes to the log.
-    pub(crate) fn pipe(&self, producer: &mut Command, consumer: &mut Command) -> Result<()> {
-        self.note(&format!("+ {} | {}", shown(producer), shown(consumer)));
-        producer.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(self.file.try_clone()?);
-        let mut first = producer.spawn().with_context(|| format!("starting {}", program(producer)))?;
-        let output = first.stdout.take().context("no pipe")?;
-        consumer.stdin(output).stdout(self.file.try_clone()?).stderr(self.file.try_clone()?);
-        let second = finish(consumer, None);
-        let status = wait(&mut first)?;
-        second?;
-        if !status.success() {
-            bail!("{} ended with {status}", program(producer));
-        }
-        Ok(())
     }
 
     /// The last `count` lines of the log.

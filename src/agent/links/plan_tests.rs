@@ -5,7 +5,8 @@ use k8s_openapi::jiff::Timestamp;
 use proptest::prelude::*;
 
 use super::*;
-use crate::inventory::{DefaultRoute, Driver, Identity, Port};
+use crate::inventory::DefaultRoute;
+use crate::inventory::testing::{device, netdev};
 
 fn link(uid: &str, netdev: &str) -> NodeSoftLink {
     NodeSoftLink {
@@ -19,45 +20,6 @@ fn link(uid: &str, netdev: &str) -> NodeSoftLink {
         deletion_policy: DeletionPolicy::Delete,
         adopt: AdoptPolicy::Never,
         update_policy: crate::api::UpdatePolicy::default(),
-    }
-}
-
-fn netdev(index: u32, name: &str) -> Netdev {
-    Netdev { index, name: name.into(), up: true, carrier: true, mtu: 1500, ..Netdev::default() }
-}
-
-fn device(index: u32, name: &str, kind: LinkType, netdev: &str) -> Device {
-    Device {
-        index,
-        name: name.into(),
-        identity: Identity::Name(name.into()),
-        driver: Driver { name: kind.as_str().into(), module: None },
-        node_type: "ca".into(),
-        protocol: None,
-        node_guid: None,
-        sys_image_guid: None,
-        firmware: None,
-        cap_flags: None,
-        pci: None,
-        parent_netdev: Some(netdev.into()),
-        parent: None,
-        uverbs: None,
-        ports: vec![Port {
-            number: 1,
-            state: Some("ACTIVE".into()),
-            phys_state: None,
-            link_layer: None,
-            rate: None,
-            lid: None,
-            sm_lid: None,
-            lmc: None,
-            subnet_prefix: None,
-            netdev: Some(netdev.into()),
-            gids: Vec::new(),
-            pkeys: Vec::new(),
-            umad: None,
-            issm: None,
-        }],
     }
 }
 
@@ -78,7 +40,7 @@ impl Host {
 
     fn make(&mut self, name: &str, kind: LinkType, netdev: &str) -> u32 {
         self.next += 1;
-        self.inventory.devices.push(device(self.next, name, kind, netdev));
+        self.inventory.devices.push(device(self.next, name, kind.as_str(), netdev));
         self.next
     }
 

@@ -2,6 +2,7 @@
 
 mod accelerator;
 mod control_plane;
+mod dump;
 mod network;
 mod node;
 mod pki;
@@ -10,7 +11,7 @@ mod state;
 mod wrappers;
 
 pub(crate) use self::control_plane::kubectl;
-pub(crate) use self::network::node_address;
+pub(crate) use self::dump::write as dump;
 pub(crate) use self::state::State;
 
 use std::fs;
@@ -20,7 +21,7 @@ use std::thread;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 
-use self::node::Node;
+use self::node::{Node, Site};
 use self::pki::Authority;
 use crate::cache;
 use crate::dirs::Dirs;
@@ -51,9 +52,7 @@ impl Default for Shape {
 pub(crate) fn up(dirs: &Dirs, reporter: &Reporter, parts: &Parts, shape: &Shape) -> Result<()> {
     let _lock = cache::lock(&dirs.cache.join("lab.lock"))?;
     let state = State::new(dirs);
-    if state.is_up() {
-        bail!("a lab is up already: use it, or `cargo xtask lab down` first");
-    }
+    expect_none(dirs)?;
     if !state.exists() && network::exists() {
         bail!("the network namespace {} is there, but not from this cache", network::NAMESPACE);
     }
@@ -77,20 +76,20 @@ fn bring_up(dirs: &Dirs, reporter: &Reporter, parts: &Parts, shape: &Shape, stat
     let authority = reporter.step("lab keys", |step| Authority::create(step, &state.folder.join("pki")))?;
     wrappers::write(state, parts)?;
     let accelerator = accelerator::options(dirs, &parts.kernels[0])?;
+    let site = &Site { dirs, state, parts, authority: &authority, accelerator };
     thread::scope(|scope| {
-        let (authority, state) = (&authority, state);
         let boots: Vec<_> = nodes
             .iter()
             .map(|node| {
                 scope.spawn(move || {
-                    reporter.step(&format!("boot {} ({})", node.name, node.kernel.release), |step| {
-                        node.start(step, dirs, state, parts, authority, accelerator)
-                    })
+                    let name = format!("boot {} {}", node.name, node.kernel.release);
+                    reporter.step(&name, |step| node.start(step, site))
                 })
             })
             .collect();
-        let plane =
-            reporter.step("control plane", |step| control_plane::start(step, state, &parts.kube.program, authority));
+        let plane = reporter.step("control plane", |step| {
+            control_plane::start(step, state, &parts.kube.program, site.authority)
+        });
         for boot in boots {
             boot.join().map_err(|_| anyhow!("the thread of a node ended early"))??;
         }
@@ -120,6 +119,14 @@ fn nodes(parts: &Parts, shape: &Shape) -> Result<Vec<Node>> {
             .collect(),
     };
     Ok(names.iter().enumerate().map(node).collect())
+}
+
+/// Fails if a cluster is up already.
+pub(crate) fn expect_none(dirs: &Dirs) -> Result<()> {
+    if State::new(dirs).is_up() {
+        bail!("a lab is up already: use it, or `cargo xtask lab down` first");
+    }
+    Ok(())
 }
 
 /// Ends what runs and removes what is left; the logs stay.

@@ -26,6 +26,17 @@ const BOOT_LIMIT: Duration = Duration::from_secs(240);
 const READY_LIMIT: Duration = Duration::from_secs(300);
 const POLL: Duration = Duration::from_millis(200);
 
+/// What all nodes of a cluster have in common.
+#[derive(Debug)]
+pub(crate) struct Site<'a> {
+    pub(crate) dirs: &'a Dirs,
+    pub(crate) state: &'a State,
+    pub(crate) parts: &'a Parts,
+    pub(crate) authority: &'a Authority,
+    /// QEMU's options for the accelerator.
+    pub(crate) accelerator: [&'static str; 2],
+}
+
 /// A node before and while it runs.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
@@ -41,22 +52,14 @@ pub(crate) struct Node {
 
 impl Node {
     /// Boots the VM and leaves when its shell answers and its start has begun.
-    pub(crate) fn start(
-        &self,
-        step: &Step,
-        dirs: &Dirs,
-        state: &State,
-        parts: &Parts,
-        authority: &Authority,
-        accelerator: [&str; 2],
-    ) -> Result<()> {
+    pub(crate) fn start(&self, step: &Step, site: &Site<'_>) -> Result<()> {
+        let state = site.state;
         let folder = state.node(&self.name);
-        let host = folder.join("host");
-        self.share(step, dirs, parts, authority, &host)?;
+        self.share(step, site, &folder.join("host"))?;
         fs::write(folder.join("ip"), node_address(self.number))?;
         let console = folder.join("console");
         fs::write(&console, "")?;
-        self.boot(state, parts, &folder, accelerator)?;
+        self.boot(site, &folder)?;
         let address = node_address(self.number);
         let answers = wait_until(BOOT_LIMIT, POLL, || {
             if !state.runs(&self.name) {
@@ -96,23 +99,17 @@ impl Node {
     }
 
     /// Fills the folder that the guest sees as /host.
-    fn share(
-        &self,
-        step: &Step,
-        dirs: &Dirs,
-        parts: &Parts,
-        authority: &Authority,
-        host: &Path,
-    ) -> Result<()> {
+    fn share(&self, step: &Step, site: &Site<'_>, host: &Path) -> Result<()> {
+        let authority = site.authority;
         fs::create_dir_all(host.join("images"))?;
         authority.sign(step, &self.name, &format!("/O=system:nodes/CN=system:node:{}", self.name))?;
         authority.kubeconfig(&self.name, &host.join("kubeconfig"))?;
         fs::copy(authority.certificate("ca"), host.join("ca.crt"))?;
         for name in ["node-start.sh", "kubelet.yaml"] {
-            fs::copy(dirs.lab_file("guest").join(name), host.join(name))?;
+            fs::copy(site.dirs.lab_file("guest").join(name), host.join(name))?;
         }
-        let operator = dirs.operator_archive();
-        for archive in parts.images.iter().chain(operator.exists().then_some(&operator)) {
+        let operator = site.dirs.operator_archive();
+        for archive in site.parts.images.iter().chain(operator.exists().then_some(&operator)) {
             link_or_copy(archive, &host.join("images").join(archive.file_name().context("no name")?))?;
         }
         fs::write(host.join("node.env"), self.environment())?;
@@ -131,7 +128,7 @@ impl Node {
         )
     }
 
-    fn boot(&self, state: &State, parts: &Parts, folder: &Path, accelerator: [&str; 2]) -> Result<()> {
+    fn boot(&self, site: &Site<'_>, folder: &Path) -> Result<()> {
         let mut arguments = format!(
             "console=ttyS0 quiet panic=-1 net.ifnames=0 mitigations=off random.trust_cpu=on \
              lab.name={} lab.ip={} lab.gateway={GATEWAY}",
@@ -146,7 +143,7 @@ impl Node {
         let shown = |path: PathBuf| path.display().to_string();
         let mut qemu = Command::new("qemu-system-x86_64");
         qemu.args(["-name", &self.name])
-            .args(accelerator)
+            .args(site.accelerator)
             .args(["-cpu", "max", "-smp", "2", "-m", MEMORY_MIB])
             .args(["-nodefaults", "-no-reboot", "-display", "none"])
             .args(["-serial", &format!("file:{}", shown(folder.join("console")))])
@@ -155,8 +152,8 @@ impl Node {
             .arg("-initrd")
             .arg(&self.kernel.initrd)
             .args(["-append", &arguments])
-            .args(["-drive", &drive(&parts.root.image())])
-            .args(["-drive", &drive(&parts.kube.disk)])
+            .args(["-drive", &drive(&site.parts.root.image())])
+            .args(["-drive", &drive(&site.parts.kube.disk)])
             .args(["-netdev", &format!("tap,id=n0,ifname=tap{number},script=no,downscript=no")])
             .args(["-device", &format!("virtio-net-pci,netdev=n0,mac=02:00:00:00:00:1{number}")])
             .args(["-device", "virtio-rng-pci"])
@@ -164,7 +161,7 @@ impl Node {
                 "-virtfs",
                 &format!("local,path={},mount_tag=host,security_model=none", shown(folder.join("host"))),
             ]);
-        state.start(&self.name, &mut qemu)
+        site.state.start(&self.name, &mut qemu)
     }
 }
 

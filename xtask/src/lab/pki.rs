@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context as _, Result};
 use serde_json::json;
@@ -16,13 +17,15 @@ const DAYS: &str = "30";
 #[derive(Debug)]
 pub(crate) struct Authority {
     folder: PathBuf,
+    /// How many certificates there are: two nodes' may be signed at once.
+    signed: AtomicU32,
 }
 
 impl Authority {
     /// Makes the authority and the key that signs service account tokens.
     pub(crate) fn create(step: &Step, folder: &Path) -> Result<Self> {
         fs::create_dir_all(folder)?;
-        let authority = Self { folder: folder.to_path_buf() };
+        let authority = Self { folder: folder.to_path_buf(), signed: AtomicU32::new(1) };
         step.run(
             openssl(&["req", "-x509", "-nodes", "-days", DAYS, "-subj", "/CN=lab-ca"])
                 .args(NEW_KEY)
@@ -39,6 +42,7 @@ impl Authority {
 
     /// Signs a certificate `name` for the subject, such as `/O=system:masters/CN=admin`.
     pub(crate) fn sign(&self, step: &Step, name: &str, subject: &str) -> Result<()> {
+        let serial = self.signed.fetch_add(1, Ordering::Relaxed) + 1;
         let request = self.folder.join(format!("{name}.csr"));
         let extensions = self.folder.join(format!("{name}.ext"));
         let names = format!(
@@ -54,7 +58,7 @@ impl Authority {
                 .arg(&request),
         )?;
         step.run(
-            openssl(&["x509", "-req", "-days", DAYS, "-CAcreateserial", "-in"])
+            openssl(&["x509", "-req", "-days", DAYS, "-set_serial", &serial.to_string(), "-in"])
                 .arg(request)
                 .arg("-CA")
                 .arg(self.certificate("ca"))

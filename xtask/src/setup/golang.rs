@@ -29,7 +29,9 @@ pub(crate) fn kube(dirs: &Dirs, reporter: &Reporter) -> Result<Kube> {
     let flags = link_flags();
     let inputs = ["go.mod", "go.sum", "main.go"]
         .iter()
-        .try_fold(Inputs::default().text(&flags).text("disk"), |inputs, name| inputs.file(&module.join(name)))?;
+        .try_fold(Inputs::default().text(&flags).text("disk"), |inputs, name| {
+            inputs.file(&module.join(name))
+        })?;
     let piece = Piece::new(dirs, "kube", KUBERNETES, inputs).get(reporter, |step, draft| {
         step.run(
             nice("go")
