@@ -2,4 +2,7 @@
 //! and the controller that ties them together. Start at [`cli`] to follow a command down.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod health;
 pub mod inventory;
+pub mod plugin;
+pub mod pool;
