@@ -154,11 +154,16 @@ pub(crate) fn on_node(state: &State, name: &str, script: &str) -> Result<Command
 /// Imports an image archive into every node.
 pub(crate) fn load(step: &Step, state: &State, archive: &Path) -> Result<()> {
     let name = archive.file_name().context("the archive has no name")?;
-    for node in state.nodes() {
-        let shared = state.node(&node).join("host/images").join(name);
-        cache::link_or_copy(archive, &shared)?;
-        let script = format!("ctr -n k8s.io images import '/host/images/{}'", name.to_string_lossy());
-        step.run(&mut on_node(state, &node, &script)?)?;
-    }
-    Ok(())
+    let script = format!("ctr -n k8s.io images import '/host/images/{}'", name.to_string_lossy());
+    let import = |node: String| -> Result<()> {
+        cache::link_or_copy(archive, &state.node(&node).join("host/images").join(name))?;
+        step.run(&mut on_node(state, &node, &script)?)
+    };
+    thread::scope(|scope| {
+        let imports: Vec<_> =
+            state.nodes().into_iter().map(|node| scope.spawn(move || import(node))).collect();
+        imports
+            .into_iter()
+            .try_for_each(|import| import.join().map_err(|_| anyhow!("the thread of a node ended early"))?)
+    })
 }

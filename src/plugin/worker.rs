@@ -1,0 +1,240 @@
+//! The life of one resource: serve, dial ourselves, register, watch over it, and again.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::KUBELET_SOCKET;
+use super::allocate::Given;
+use super::backoff::Backoff;
+use super::directory::Directory;
+use super::endpoint::Serving;
+use super::error::{Trouble, reason};
+use super::nodes::{DevRoot, NodeResolver};
+use super::registration;
+use super::server::Service;
+use super::settings::Settings;
+use super::status::Board;
+use crate::pool::Resource;
+
+/// Everything that one resource needs.
+pub(crate) struct Worker {
+    pub(crate) resource: String,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) list: watch::Receiver<Arc<Resource>>,
+    pub(crate) resolver: Arc<dyn NodeResolver>,
+    pub(crate) given: Arc<Mutex<Given>>,
+    pub(crate) directory: watch::Receiver<Directory>,
+    pub(crate) board: Board,
+    pub(crate) stop: CancellationToken,
+}
+
+/// What is to be done next.
+enum Next {
+    /// The server is gone or out of place: make it anew.
+    Serve,
+    /// The server stands, the kubelet has to hear of it again.
+    Register,
+}
+
+impl Worker {
+    /// Runs until the token is cancelled or the resource has had no devices for a while.
+    pub(crate) async fn run(mut self) {
+        let end = finished(self.stop.clone(), self.list.clone(), self.settings.timing.linger);
+        let mut serving = None;
+        tokio::select! {
+            () = end => {}
+            () = self.work(&mut serving) => {}
+        }
+        if let Some(serving) = serving {
+            serving.stop().await;
+        }
+    }
+
+    /// Never returns: [`Worker::run`] drops it. `slot` holds the server so that it can be ended in order.
+    async fn work(&mut self, slot: &mut Option<Serving>) {
+        let timing = &self.settings.timing;
+        let mut backoff = Backoff::new(&self.resource, timing.retry_min, timing.retry_max);
+        loop {
+            let (streams, mut open) = watch::channel(0);
+            match Serving::start(&self.settings.dir, &self.resource, self.service(streams)).await {
+                Ok(serving) => {
+                    let serving = slot.insert(serving);
+                    self.hold(serving, &mut open, &mut backoff).await;
+                    self.board.restarted(&self.resource);
+                }
+                Err(error) => {
+                    self.tell(error.trouble());
+                    self.pause(&mut backoff).await;
+                }
+            }
+            if let Some(serving) = slot.take() {
+                serving.stop().await;
+            }
+        }
+    }
+
+    fn service(&self, streams: watch::Sender<usize>) -> Service {
+        Service {
+            list: self.list.clone(),
+            resolver: self.resolver.clone(),
+            dev_root: DevRoot(self.settings.dev_root.clone()),
+            given: self.given.clone(),
+            streams: Arc::new(streams),
+            call: self.settings.timing.call,
+            stop: self.stop.child_token(),
+        }
+    }
+
+    /// Keeps a server registered; returns when it has to be made anew.
+    async fn hold(
+        &mut self,
+        serving: &mut Serving,
+        open: &mut watch::Receiver<usize>,
+        backoff: &mut Backoff,
+    ) {
+        let kubelet = self.settings.dir.join(KUBELET_SOCKET);
+        let mut lost = 0;
+        loop {
+            let seen = self.directory.borrow_and_update().clone();
+            if !serving.is_in_place() {
+                return;
+            }
+            if let Some(trouble) = seen.trouble {
+                self.tell(trouble);
+                tokio::select! {
+                    () = serving.ended() => return,
+                    changed = self.directory.changed() => if changed.is_err() { return },
+                }
+                backoff.reset();
+                continue;
+            }
+            let call = self.settings.timing.call;
+            match registration::register(&kubelet, &serving.name, &self.resource, call).await {
+                Err(error) => self.tell(error.trouble()),
+                Ok(()) => {
+                    self.board.registered(&self.resource);
+                    let since = Instant::now();
+                    match self.registered(serving, open, seen.generation).await {
+                        Some(Next::Serve) => return,
+                        Some(Next::Register) => {
+                            backoff.reset();
+                            lost = 0;
+                            continue;
+                        }
+                        None => {}
+                    }
+                    if since.elapsed() > self.settings.timing.retry_max {
+                        backoff.reset();
+                        lost = 0;
+                    }
+                    lost += 1;
+                    self.tell(not_read(lost));
+                }
+            }
+            tokio::select! {
+                () = serving.ended() => return,
+                () = self.pause(backoff) => {}
+            }
+        }
+    }
+
+    /// Watches over a registration. `None` when the kubelet, the same one, has stopped reading our list.
+    async fn registered(
+        &mut self,
+        serving: &mut Serving,
+        open: &mut watch::Receiver<usize>,
+        generation: u64,
+    ) -> Option<Next> {
+        let limit = self.settings.timing.stream;
+        let mut unread = (*open.borrow_and_update() == 0).then(|| Instant::now() + limit);
+        loop {
+            tokio::select! {
+                () = serving.ended() => return Some(Next::Serve),
+                changed = self.directory.changed() => {
+                    let seen = self.directory.borrow_and_update().clone();
+                    if changed.is_err() || !serving.is_in_place() {
+                        return Some(Next::Serve);
+                    }
+                    if seen.generation != generation || seen.trouble.is_some() {
+                        return Some(Next::Register);
+                    }
+                }
+                changed = open.changed() => {
+                    if changed.is_err() {
+                        return Some(Next::Serve);
+                    }
+                    unread = (*open.borrow_and_update() == 0).then(|| Instant::now() + limit);
+                }
+                () = wait(unread) => return None,
+            }
+        }
+    }
+
+    fn tell(&self, trouble: Trouble) {
+        // What is wrong with the directory has been logged once, by its watcher.
+        let told = self.directory.borrow().trouble.as_ref() == Some(&trouble);
+        self.board.trouble(&self.resource, trouble, told);
+    }
+
+    /// Waits before the next attempt; a new kubelet or a removed socket ends the wait.
+    async fn pause(&mut self, backoff: &mut Backoff) {
+        let pause = sleep(backoff.next());
+        tokio::pin!(pause);
+        let before = self.directory.borrow().generation;
+        tokio::select! {
+            () = &mut pause => {}
+            changed = self.directory.changed() => {
+                if self.directory.borrow().generation != before {
+                    backoff.reset();
+                }
+                if changed.is_err() {
+                    // The watcher is gone: this ends by the stop token. Do not spin until then.
+                    pause.await;
+                }
+            }
+        }
+    }
+}
+
+fn not_read(times: u32) -> Trouble {
+    if times < 2 {
+        let message = "the kubelet took the registration but does not read the device list".to_owned();
+        return Trouble { reason: reason::LIST_NOT_READ, message };
+    }
+    Trouble {
+        reason: reason::RESOURCE_NAME_CONFLICT,
+        message: "the kubelet keeps dropping the device list without having restarted: another device plugin seems to \
+                  register this resource name"
+            .to_owned(),
+    }
+}
+
+async fn wait(until: Option<Instant>) {
+    match until {
+        Some(instant) => sleep_until(instant).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Returns when the token is cancelled, or the list has been empty for `linger`.
+async fn finished(stop: CancellationToken, mut list: watch::Receiver<Arc<Resource>>, linger: Duration) {
+    let empty = async {
+        loop {
+            if list.wait_for(|resource| resource.devices.is_empty()).await.is_err() {
+                return;
+            }
+            tokio::select! {
+                () = sleep(linger) => return,
+                _ = list.changed() => {}
+            }
+        }
+    };
+    tokio::select! {
+        () = stop.cancelled() => {}
+        () = empty => {}
+    }
+}
