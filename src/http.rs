@@ -1,7 +1,7 @@
 //! /metrics, /healthz and /readyz of agent and controller.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -54,7 +54,7 @@ pub async fn serve(
     readiness: Readiness,
     shutdown: CancellationToken,
 ) -> Result<(), Error> {
-    let listener = TcpListener::bind(address).await.map_err(|source| Error::Bind { address, source })?;
+    let listener = bind(address).await.map_err(|source| Error::Bind { address, source })?;
     let ready = move || {
         let ready = readiness.0.load(Ordering::Relaxed);
         std::future::ready(if ready {
@@ -78,4 +78,15 @@ pub async fn serve(
         }
     });
     Ok(())
+}
+
+/// `[::]` means every address; on a host with IPv6 switched off that is IPv4's.
+async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    const EAFNOSUPPORT: i32 = 97;
+    match TcpListener::bind(address).await {
+        Err(error) if address.ip() == Ipv6Addr::UNSPECIFIED && error.raw_os_error() == Some(EAFNOSUPPORT) => {
+            TcpListener::bind((Ipv4Addr::UNSPECIFIED, address.port())).await
+        }
+        other => other,
+    }
 }

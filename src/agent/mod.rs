@@ -2,3 +2,11 @@
 
 pub mod isolation;
 pub mod links;
+mod publish;
+mod resolver;
+mod run;
+pub mod status;
+pub mod wanted;
+
+pub use publish::Inputs;
+pub use run::{Settings, run};

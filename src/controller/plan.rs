@@ -8,7 +8,9 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::link_status;
 use super::world::{Agent, World};
-use crate::api::{FINALIZER, FORCE_RELEASE, NodeSoftLink, SoftRdmaLink, SoftRdmaLinkStatus, condition};
+use crate::api::{
+    FINALIZER, FORCE_RELEASE, NodeSoftLink, SlimRdmaNode, SoftRdmaLink, SoftRdmaLinkStatus, condition,
+};
 
 /// One write to the API server.
 #[derive(Clone, Debug, PartialEq)]

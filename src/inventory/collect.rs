@@ -333,7 +333,7 @@ impl Problems {
             Ok(value) => return Some(value),
             Err(error) => error,
         };
-        let message = error.source().map_or_else(|| "no reason given".to_owned(), |cause| chain(cause));
+        let message = error.source().map_or_else(|| "no reason given".to_owned(), chain);
         self.0.push(Problem { device: device.map(Into::into), what: error.to_string(), message });
         None
     }

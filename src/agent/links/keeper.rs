@@ -123,15 +123,20 @@ impl Keeper {
     /// True while a failed try of this very step must not be repeated.
     fn waits(&self, step: &Step, inventory: &Inventory) -> bool {
         self.failed.get(step.uid()).is_some_and(|failed| {
-            failed.step == *step && failed.netdev == netdev_of(step, inventory) && failed.not_before > Instant::now()
+            failed.step == *step
+                && failed.netdev == netdev_of(step, inventory)
+                && failed.not_before > Instant::now()
         })
     }
 
     fn remember(&mut self, step: &Step, inventory: &Inventory, failure: Failure) {
-        let attempts = self.failed.get(step.uid()).filter(|failed| failed.step == *step).map_or(0, |f| f.attempts + 1);
+        let attempts =
+            self.failed.get(step.uid()).filter(|failed| failed.step == *step).map_or(0, |f| f.attempts + 1);
         let not_before = Instant::now() + failure.reason.retry_after(attempts);
-        self.log.warn(&format!("soft link {}", step.uid()), &format!("{}: {}", failure.reason, failure.message));
-        let failed = Failed { step: step.clone(), netdev: netdev_of(step, inventory), failure, attempts, not_before };
+        self.log
+            .warn(&format!("soft link {}", step.uid()), &format!("{}: {}", failure.reason, failure.message));
+        let failed =
+            Failed { step: step.clone(), netdev: netdev_of(step, inventory), failure, attempts, not_before };
         self.failed.insert(step.uid().to_owned(), failed);
     }
 
@@ -141,7 +146,9 @@ impl Keeper {
             Step::Delete { index, device, even_in_use, .. } => {
                 self.delete(*index, device, *even_in_use, inventory).await
             }
-            Step::Record { uid, record } => self.write(|records| drop(records.insert(uid.clone(), record.clone()))),
+            Step::Record { uid, record } => {
+                self.write(|records| drop(records.insert(uid.clone(), record.clone())))
+            }
             Step::Forget { uid } => self.write(|records| drop(records.remove(uid))),
         }
     }
@@ -180,7 +187,11 @@ impl Keeper {
                     netdev: &record.netdev,
                     netdev_kind: inventory.netdev(&record.netdev).and_then(|netdev| netdev.kind.as_deref()),
                     // The modules of the last inventory: a module that has just been loaded made no link either.
-                    module_loaded: inventory.system.modules.iter().any(|name| name == module(record.link_type)),
+                    module_loaded: inventory
+                        .system
+                        .modules
+                        .iter()
+                        .any(|name| name == module(record.link_type)),
                     kernel_text: error.ext_ack().and_then(|ack| ack.message.as_deref()),
                 },
             ),
@@ -211,7 +222,8 @@ impl Keeper {
             let summary = handle.resource().summary(index).await.map_err(|error| kernel_error(&error))?;
             let contexts = summary.count("ctx").unwrap_or(0);
             if contexts > 0 {
-                let message = format!("{device} is in use: {contexts} programs have it open; it goes when they do");
+                let message =
+                    format!("{device} is in use: {contexts} programs have it open; it goes when they do");
                 return Err(Failure { reason: Reason::InUse, message, errno: None });
             }
         }
@@ -241,8 +253,11 @@ impl Keeper {
         for link in links.iter().filter(|link| link.state == SoftLinkState::Ready) {
             self.log.clear(&format!("soft link {}", link.uid));
         }
-        let report =
-            Report { generation: wanted.generation, wanted: wanted.links.as_ref().map_or(0, Vec::len), links };
+        let report = Report {
+            generation: wanted.generation,
+            wanted: wanted.links.as_ref().map_or(0, Vec::len),
+            links,
+        };
         self.report.send_if_modified(|current| {
             let changed = *current != report;
             *current = report;
@@ -298,7 +313,8 @@ fn unplannable(wanted: Option<&[crate::api::NodeSoftLink]>, message: &str) -> Pl
 /// True where DELLINK blocks until every user has closed the device: siw always, rxe before 7.3, which learnt to
 /// take it away from them.
 fn waits_for_users(driver: &str, release: &str) -> bool {
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map_while(|number| number.parse::<u32>().ok());
+    let mut numbers =
+        release.split(|c: char| !c.is_ascii_digit()).map_while(|number| number.parse::<u32>().ok());
     let series = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
     !(driver == "rxe" && series >= (7, 3))
 }
