@@ -2,14 +2,22 @@
 
 use std::fs::{self, File};
 use std::io::Write as _;
+use std::os::unix::fs::FileExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::interrupt;
+use crate::report::seconds;
+
+const FOREVER: Duration = Duration::MAX;
+/// How long a command that is asked to end may take.
+const GRACE: Duration = Duration::from_secs(3);
 
 /// A named piece of work with a log file of its own.
 #[derive(Debug)]
@@ -26,7 +34,14 @@ impl Step {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '.';
         let words: Vec<&str> = name.split(|letter| !plain(letter)).filter(|word| !word.is_empty()).collect();
         let log = logs.join(format!("{}.log", words.join("-")));
-        let file = File::create(&log).with_context(|| format!("making {}", log.display()))?;
+        // A run that goes on beside this one keeps the file it has.
+        let _ = fs::remove_file(&log);
+        let file = File::options()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(&log)
+            .with_context(|| format!("making {}", log.display()))?;
         Ok(Self { log, file })
     }
 
@@ -38,27 +53,44 @@ impl Step {
 
     /// Runs a command, its output in the log.
     pub(crate) fn run(&self, command: &mut Command) -> Result<()> {
+        self.run_within(command, FOREVER)
+    }
+
+    /// Runs a command, its output in the log; ends it when it takes longer than `limit`.
+    pub(crate) fn run_within(&self, command: &mut Command, limit: Duration) -> Result<()> {
         self.note(&format!("+ {}", shown(command)));
         command.stdin(Stdio::null()).stdout(self.file.try_clone()?).stderr(self.file.try_clone()?);
-        finish(command, None).map(drop)
+        finish(command, None, limit).map(drop)
     }
 
     /// Runs a command and returns what it printed; its errors go to the log.
     pub(crate) fn output(&self, command: &mut Command) -> Result<String> {
         self.note(&format!("+ {}", shown(command)));
         command.stdin(Stdio::null()).stderr(self.file.try_clone()?);
-        finish(command, Some(Stdio::piped()))
+        finish(command, Some(Stdio::piped()), FOREVER)
+    }
+
+    /// What the log says so far.
+    pub(crate) fn text(&self) -> String {
+        let mut bytes =
+            vec![0; self.file.metadata().map_or(0, |meta| usize::try_from(meta.len()).unwrap_or(0))];
+        let read = self.file.read_at(&mut bytes, 0).unwrap_or(0);
+        bytes.truncate(read);
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// The last `count` lines of the log.
     pub(crate) fn tail(&self, count: usize) -> String {
-        tail(&self.log, count)
+        last_lines(&self.text(), count)
     }
 }
 
 /// The last `count` lines of a file; empty when there is none.
 pub(crate) fn tail(file: &Path, count: usize) -> String {
-    let text = String::from_utf8_lossy(&fs::read(file).unwrap_or_default()).into_owned();
+    last_lines(&String::from_utf8_lossy(&fs::read(file).unwrap_or_default()), count)
+}
+
+fn last_lines(text: &str, count: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(count)..].join("\n")
 }
@@ -66,7 +98,7 @@ pub(crate) fn tail(file: &Path, count: usize) -> String {
 /// Runs a command to its end, quietly, and returns what it printed.
 pub(crate) fn quiet(command: &mut Command) -> Result<String> {
     command.stdin(Stdio::null()).stderr(Stdio::null());
-    finish(command, Some(Stdio::piped()))
+    finish(command, Some(Stdio::piped()), FOREVER)
 }
 
 /// Whether a command could be run and said yes.
@@ -74,19 +106,21 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
     quiet(command).is_ok()
 }
 
-fn finish(command: &mut Command, stdout: Option<Stdio>) -> Result<String> {
+fn finish(command: &mut Command, stdout: Option<Stdio>, limit: Duration) -> Result<String> {
     let captured = stdout.is_some();
     if let Some(stdout) = stdout {
         command.stdout(stdout);
     }
-    let mut child = command.spawn().with_context(|| format!("starting {}", program(command)))?;
+    // A process group of its own, so that all it started can be ended with it.
+    let mut child =
+        command.process_group(0).spawn().with_context(|| format!("starting {}", program(command)))?;
     let reader = captured.then(|| child.stdout.take()).flatten().map(|mut pipe| {
         thread::spawn(move || {
             let mut bytes = Vec::new();
             std::io::Read::read_to_end(&mut pipe, &mut bytes).map(|_| bytes)
         })
     });
-    let status = wait(&mut child)?;
+    let status = wait(&mut child, limit)?;
     if !status.success() {
         bail!("{} ended with {status}", program(command));
     }
@@ -98,21 +132,37 @@ fn finish(command: &mut Command, stdout: Option<Stdio>) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Waits for a child; when a signal arrives, ends the child and fails.
-fn wait(child: &mut Child) -> Result<ExitStatus> {
+/// Waits for a child; when a signal arrives or time runs out, ends it and what it started, and fails.
+fn wait(child: &mut Child, limit: Duration) -> Result<ExitStatus> {
+    let start = Instant::now();
     let mut pause = Duration::from_millis(1);
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
-        if let Err(interrupted) = interrupt::check() {
-            child.kill()?;
-            child.wait()?;
-            return Err(interrupted);
+        let stop = interrupt::check().and_then(|()| {
+            anyhow::ensure!(start.elapsed() < limit, "not done after {}", seconds(limit));
+            Ok(())
+        });
+        if let Err(reason) = stop {
+            end(child)?;
+            return Err(reason);
         }
         thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(40));
     }
+}
+
+fn end(child: &mut Child) -> Result<()> {
+    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw).context("no process id")?;
+    let _ = kill_process_group(group, Signal::TERM); // it may have ended meanwhile
+    let start = Instant::now();
+    while start.elapsed() < GRACE && child.try_wait()?.is_none() {
+        thread::sleep(Duration::from_millis(20));
+    }
+    let _ = kill_process_group(group, Signal::KILL);
+    child.wait()?;
+    Ok(())
 }
 
 fn program(command: &Command) -> String {

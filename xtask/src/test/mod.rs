@@ -6,6 +6,7 @@ mod summary;
 use std::path::PathBuf;
 use std::process::Command;
 use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow};
 
@@ -18,8 +19,11 @@ use crate::step::nice;
 use crate::{image, interrupt};
 
 const CHART: &str = "charts/rdma-operator";
-/// Test programs that need the lab: ignored when the workspace is tested.
-const ON_THE_LAB: [&str; 2] = ["e2e", "long"];
+/// Test programs that need the lab, ignored when the workspace is tested, and how long each may take.
+const ON_THE_LAB: [(&str, Duration); 2] =
+    [("e2e", Duration::from_secs(30 * 60)), ("long", Duration::from_secs(2 * 60 * 60))];
+/// How long building and running all other tests may take.
+const IN_PROCESS_LIMIT: Duration = Duration::from_secs(40 * 60);
 
 /// Runs everything; the last line says how many tests passed, failed and were skipped.
 pub(crate) fn run(dirs: &Dirs, reporter: &Reporter, long: bool) -> Result<()> {
@@ -49,7 +53,7 @@ impl Run<'_> {
     fn checks(&mut self) {
         self.check("fmt", &["fmt", "--all", "--check"]);
         self.check("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]);
-        self.tests("tests", &["test", "--workspace", "--no-fail-fast"], &[]);
+        self.tests("tests", &["test", "--workspace", "--no-fail-fast"], &[], IN_PROCESS_LIMIT);
     }
 
     fn on_the_lab(&mut self, parts: &Parts, long: bool) {
@@ -60,12 +64,12 @@ impl Run<'_> {
         if up.is_err() {
             return; // what was up of it is down again
         }
-        for name in ON_THE_LAB {
+        for (name, limit) in ON_THE_LAB {
             if !self.has_tests(name) || (name == "long" && !long) {
                 continue;
             }
             let test = ["test", "--test", name, "--", "--ignored", "--test-threads=1", "--nocapture"];
-            if !self.tests(name, &test, &self.lab_environment()) {
+            if !self.tests(name, &test, &self.lab_environment(), limit) {
                 self.dump();
             }
         }
@@ -93,19 +97,24 @@ impl Run<'_> {
     }
 
     /// Runs tests and counts them; whether all passed.
-    fn tests(&mut self, name: &str, words: &[&str], environment: &[(&str, PathBuf)]) -> bool {
-        let mut log = None;
+    fn tests(
+        &mut self,
+        name: &str,
+        words: &[&str],
+        environment: &[(&str, PathBuf)],
+        limit: Duration,
+    ) -> bool {
+        let mut output = String::new();
         let outcome = self.reporter.step(name, |step| {
-            log = Some(step.log.clone());
-            step.run(self.cargo(words).envs(environment.iter().map(|(key, value)| (*key, value))))
+            let mut cargo = self.cargo(words);
+            let ran =
+                step.run_within(cargo.envs(environment.iter().map(|(name, value)| (name, value))), limit);
+            output = step.text();
+            ran
         });
-        let output = log.map(std::fs::read).and_then(Result::ok).unwrap_or_default();
-        let elsewhere: &[&str] = if ON_THE_LAB.contains(&name) { &[] } else { &ON_THE_LAB };
-        self.summary.tests(
-            name,
-            libtest::count(&String::from_utf8_lossy(&output), elsewhere),
-            outcome.is_ok(),
-        );
+        let elsewhere: Vec<&str> =
+            ON_THE_LAB.iter().map(|(other, _)| *other).filter(|other| *other != name).collect();
+        self.summary.tests(name, libtest::count(&output, &elsewhere), outcome.is_ok());
         outcome.is_ok()
     }
 
