@@ -35,16 +35,24 @@ pub fn init(filter: &str, format: LogFormat) -> Result<(), tracing_subscriber::f
 #[must_use]
 pub fn chain(error: &(dyn Error + 'static)) -> String {
     let mut line = one(error);
-    let mut cause = error.source();
+    let mut cause = further(error);
     while let Some(error) = cause {
         let text = one(error);
         if !line.contains(&text) {
             line.push_str(": ");
             line.push_str(&text);
         }
-        cause = error.source();
+        cause = further(error);
     }
     line
+}
+
+/// The cause, unless the text has it all: a Status is its own cause, with less in it.
+fn further<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    match error.downcast_ref::<kube::Error>() {
+        Some(kube::Error::Api(_)) => None,
+        _ => error.source(),
+    }
 }
 
 /// kube prints a Status twice, the second time as Rust source; its message alone says it all.
@@ -119,6 +127,18 @@ mod tests {
         assert_eq!(chain(&said), "cannot connect: Connection refused (os error 111)");
         let unsaid = Layer { text: "cannot connect", cause: refused() };
         assert_eq!(chain(&unsaid), "cannot connect: Connection refused (os error 111)");
+    }
+
+    #[test]
+    fn what_the_api_server_says_is_said_once() {
+        let status = kube::core::Status {
+            message: "softrdmalinks.rdma-operator.dev is forbidden".into(),
+            reason: "Forbidden".into(),
+            code: 403,
+            ..kube::core::Status::default()
+        };
+        let error = kube::runtime::watcher::Error::InitialListFailed(kube::Error::Api(Box::new(status)));
+        assert_eq!(chain(&error), "cannot list: softrdmalinks.rdma-operator.dev is forbidden");
     }
 
     #[test]

@@ -63,8 +63,9 @@ use super::link::{AdoptPolicy, DeletionPolicy, LinkType, NetdevSelector, UpdateP
 pub struct RdmaNodeSpec {
     /// The soft links of this node. Absent: not known, nothing is touched. Empty: none, owned ones are removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    // Atomic: applying an empty map list takes the field away, and absent is not empty here.
     #[schemars(length(max = 64))]
-    #[x_kube(merge_strategy = ListMerge::Map(vec!["uid".into()]))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub soft_links: Option<Vec<NodeSoftLink>>,
 }
 

@@ -58,7 +58,7 @@ pub fn status(world: &World, link: &SoftRdmaLink, now: Timestamp) -> SoftRdmaLin
             condition::PROGRESSING,
             progressing,
             progress_reason,
-            format!("{pending} nodes pending"),
+            format!("{} pending", nodes(pending)),
         ),
         isolation_condition(&ready),
     ];
@@ -128,10 +128,10 @@ fn deleting_condition(world: &World, link: &SoftRdmaLink) -> Condition {
     let names = waiting.iter().take(5).copied().collect::<Vec<_>>().join(", ");
     let message = match (waiting.is_empty(), why) {
         (true, _) => "gone from every node".to_owned(),
-        (false, Some(why)) => format!("{} nodes still have it: {why}", waiting.len()),
+        (false, Some(why)) => format!("still on {}: {why}", nodes(waiting.len())),
         (false, None) => format!(
-            "waiting for {} nodes ({names}) to say that it is gone; a node that never will: annotate with {FORCE_RELEASE}=true",
-            waiting.len()
+            "waiting for {} ({names}) to say that it is gone; where one never will: annotate with {FORCE_RELEASE}=true",
+            nodes(waiting.len())
         ),
     };
     condition::new(condition::READY, false, reason::DELETING, message)
@@ -147,7 +147,7 @@ fn isolation_condition(ready: &[&NodeSoftLinkStatus]) -> Condition {
     for entry in ready.iter().filter(|entry| entry.isolated != Some(true)) {
         *reasons.entry(entry.isolation_reason.as_deref().unwrap_or(reason::DRIVER_UNKNOWN)).or_default() += 1;
     }
-    let mut parts = reasons.iter().map(|(reason, nodes)| format!("{nodes} nodes: {}", explain(reason)));
+    let mut parts = reasons.iter().map(|(reason, number)| format!("{}: {}", nodes(*number), explain(reason)));
     match (reasons.len(), reasons.keys().next()) {
         (0, _) | (_, None) => condition::new(
             kind,
@@ -158,6 +158,11 @@ fn isolation_condition(ready: &[&NodeSoftLinkStatus]) -> Condition {
         (1, Some(reason)) => condition::new(kind, false, reason, parts.next().unwrap_or_default()),
         _ => condition::new(kind, false, reason::MIXED, parts.collect::<Vec<_>>().join("; ")),
     }
+}
+
+/// `1 node`, `2 nodes`
+fn nodes(number: usize) -> String {
+    format!("{number} node{}", if number == 1 { "" } else { "s" })
 }
 
 fn explain(word: &str) -> &'static str {

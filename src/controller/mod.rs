@@ -7,6 +7,8 @@ pub mod lease;
 pub mod link_status;
 pub mod plan;
 mod run;
+#[cfg(test)]
+mod tests;
 pub mod world;
 
 pub use run::{Settings, run};
