@@ -46,12 +46,11 @@ impl Worker {
         let end = finished(self.stop.clone(), self.list.clone(), self.settings.timing.linger);
         let mut serving = None;
         tokio::select! {
+            biased;
             () = end => {}
             () = self.work(&mut serving) => {}
         }
-        if let Some(serving) = serving {
-            serving.stop().await;
-        }
+        stop(&mut serving).await;
     }
 
     /// Never returns: [`Worker::run`] drops it. `slot` holds the server so that it can be ended in order.
@@ -71,9 +70,7 @@ impl Worker {
                     self.pause(&mut backoff).await;
                 }
             }
-            if let Some(serving) = slot.take() {
-                serving.stop().await;
-            }
+            stop(slot).await;
         }
     }
 
@@ -127,7 +124,9 @@ impl Worker {
                         }
                         None => {}
                     }
-                    if since.elapsed() > self.settings.timing.retry_max {
+                    // One that was read for long is no sign of a rival.
+                    let timing = &self.settings.timing;
+                    if since.elapsed() > timing.retry_max + 2 * timing.stream {
                         backoff.reset();
                         lost = 0;
                     }
@@ -198,6 +197,14 @@ impl Worker {
             }
         }
     }
+}
+
+/// Leaves the server in its slot until it is done: what drops this half-way can do it again.
+async fn stop(slot: &mut Option<Serving>) {
+    if let Some(serving) = slot {
+        serving.stop().await;
+    }
+    *slot = None;
 }
 
 fn not_read(times: u32) -> Trouble {
