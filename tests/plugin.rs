@@ -6,6 +6,8 @@
 mod host;
 #[path = "support/kubelet.rs"]
 mod kubelet;
+#[path = "support/kubelet_log.rs"]
+mod log;
 
 use std::os::unix::net::UnixListener as StdListener;
 use std::time::{Duration, Instant};
@@ -113,6 +115,19 @@ async fn b01_a_socket_that_somebody_removes_is_made_again() {
     std::fs::remove_file(host.socket(RXE0)).unwrap();
     kubelet.wait(RXE0, "a second registration", |known| known.registrations == 2 && known.connected).await;
     host.wait_status(RXE0, |entry| entry.restarts == 1 && entry.registered).await;
+    // The old stream's end did not take the new client down.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(kubelet.resource(RXE0).connected);
+    kubelet.allocate(RXE0, &["rxe0"]).await.unwrap();
+}
+
+#[tokio::test]
+async fn b01_the_same_kubelet_on_a_new_socket_is_not_registered_with_twice_over() {
+    let (host, kubelet) = running().await;
+    // Its registration server failed and came back: a new socket, and the old list streams still open.
+    let second = Kubelet::start_beside(host.dir());
+    second.wait_capacity(RXE0, 1, 1).await;
+    assert!(!kubelet.resource(RXE0).connected, "the old stream ended first");
 }
 
 #[tokio::test]
@@ -258,6 +273,37 @@ async fn b05_a_missing_directory_is_told_and_waited_for() {
     host.wait_reason(RXE0, reason::KUBELET_SOCKET_MISSING).await;
     std::fs::create_dir(host.dir()).unwrap();
     Kubelet::start(host.dir()).wait_capacity(RXE0, 1, 1).await;
+}
+
+#[tokio::test]
+async fn each_trouble_is_one_line_in_the_log() {
+    let (lines, _guard) = log::capture();
+    let mut host = Host::new();
+    host.show((0..8).map(|n| soft(n, &format!("rxe{n}"), "ACTIVE")).collect());
+    host.start();
+    for n in 0..8 {
+        host.wait_reason(&format!("rdma/rxe{n}"), reason::KUBELET_SOCKET_MISSING).await;
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let told = lines.take();
+    assert_eq!(told.len(), 1, "{told:#?}");
+    assert!(told[0].contains("WARN") && told[0].contains("kubelet.sock"), "{told:?}");
+
+    let kubelet = Kubelet::start(host.dir());
+    kubelet.manner(Manner::Refuse("no".to_owned()));
+    for n in 0..8 {
+        host.wait_reason(&format!("rdma/rxe{n}"), reason::REGISTRATION_REJECTED).await;
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let told = lines.take();
+    assert_eq!(told.len(), 2, "the socket is there, and a refusal: {told:#?}");
+    assert!(told[1].contains("WARN") && told[1].contains("refused the registration: no"), "{told:?}");
+
+    kubelet.manner(Manner::Accept);
+    for n in 0..8 {
+        host.wait_status(&format!("rdma/rxe{n}"), |entry| entry.registered).await;
+    }
+    assert_eq!(lines.take().len(), 8, "each resource that is back");
 }
 
 #[tokio::test]

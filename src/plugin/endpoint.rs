@@ -78,8 +78,13 @@ impl Serving {
     }
 
     /// Whether the socket's path still leads to this server. The kubelet empties its directory when it starts.
-    pub(crate) fn is_in_place(&self) -> bool {
+    fn is_in_place(&self) -> bool {
         inode(&self.path).is_ok_and(|inode| inode == self.inode)
+    }
+
+    /// Whether it can be reached.
+    pub(crate) fn is_well(&self) -> bool {
+        !self.task.is_finished() && self.is_in_place()
     }
 
     /// Returns when the server has ended by itself.

@@ -148,6 +148,14 @@ impl Error {
         }
     }
 
+    /// The path that somebody else has, where that is what is wrong.
+    pub(crate) fn taken(&self) -> Option<&Path> {
+        match self {
+            Self::ForeignServer { path } | Self::NotASocket { path } => Some(path),
+            _ => None,
+        }
+    }
+
     /// An I/O error at `path` in `dir`, told apart by its cause.
     pub(crate) fn at(dir: &Path, path: PathBuf, source: io::Error) -> Self {
         match source.kind() {

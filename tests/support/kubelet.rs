@@ -1,7 +1,9 @@
-//! A kubelet as far as device plugins see it: empties its directory when it starts, serves Registration, dials
-//! back, reads device lists.
+//! A kubelet as far as device plugins see it: removes all sockets from its directory when it starts, serves
+//! Registration, dials back, reads device lists. Like the real one (1.36) it keeps one client a resource name and
+//! takes down whichever that is when any list stream of the name ends.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -32,6 +34,8 @@ pub struct Known {
     /// A list stream is open.
     pub connected: bool,
     client: Option<DevicePluginClient<Channel>>,
+    /// Ends the stream of the current client.
+    cut: CancellationToken,
 }
 
 impl Known {
@@ -74,7 +78,9 @@ impl Kubelet {
     /// Starts as a kubelet does: everything in the directory goes, then its own socket comes.
     pub fn start(dir: &Path) -> Self {
         for entry in std::fs::read_dir(dir).unwrap().flatten() {
-            std::fs::remove_file(entry.path()).unwrap();
+            if entry.file_type().unwrap().is_socket() {
+                let _ = std::fs::remove_file(entry.path());
+            }
         }
         Self::start_beside(dir)
     }
@@ -112,10 +118,7 @@ impl Kubelet {
 
     /// Ends the list stream of one resource, as when another plugin registers its name.
     pub fn forget(&self, resource: &str) {
-        self.service.state.send_modify(|state| {
-            let known = state.get_mut(resource).unwrap();
-            known.connected = false;
-        });
+        self.resource(resource).cut.cancel();
     }
 
     pub fn resource(&self, resource: &str) -> Known {
@@ -204,50 +207,41 @@ impl Registration for Service {
         let mut client = DevicePluginClient::new(channel);
         let options = client.get_device_plugin_options(Empty {}).await?.into_inner();
         assert_eq!(Some(options), request.options);
+        let cut = self.stop.child_token();
         self.state.send_modify(|state| {
             let known = state.entry(request.resource_name.clone()).or_default();
             known.endpoint = request.endpoint.clone();
             known.options = options;
             known.registrations += 1;
             known.client = Some(client.clone());
+            known.cut = cut.clone();
         });
         if !matches!(manner, Manner::Ignore) {
-            tokio::spawn(self.clone().read(request.resource_name, client));
+            tokio::spawn(self.clone().read(request.resource_name, client, cut));
         }
         Ok(Response::new(Empty {}))
     }
 }
 
 impl Service {
-    /// Reads the lists of one resource until the stream ends, it is forgotten or the kubelet stops.
-    async fn read(self, resource: String, mut client: DevicePluginClient<Channel>) {
-        let mut stream = client.list_and_watch(Empty {}).await.unwrap().into_inner();
-        let mut state = self.state.subscribe();
-        loop {
-            let forgotten = async {
-                let _ = state
-                    .wait_for(|s| s.get(&resource).is_some_and(|k| !k.connected && !k.lists.is_empty()))
-                    .await;
-            };
-            tokio::select! {
-                biased;
-                () = self.stop.cancelled() => break,
-                response = stream.next() => {
-                    let Some(Ok(response)) = response else { break };
-                    self.state.send_modify(|state| {
-                        let known = state.entry(resource.clone()).or_default();
-                        known.lists.push(response.devices);
-                        known.connected = true;
-                    });
-                }
-                () = forgotten => break,
+    /// Reads the lists of one resource until the stream ends or is cut.
+    async fn read(self, resource: String, mut client: DevicePluginClient<Channel>, cut: CancellationToken) {
+        if let Ok(stream) = client.list_and_watch(Empty {}).await {
+            let mut stream = stream.into_inner();
+            while let Some(Some(Ok(response))) = cut.run_until_cancelled(stream.next()).await {
+                self.state.send_modify(|state| {
+                    let known = state.entry(resource.clone()).or_default();
+                    known.lists.push(response.devices);
+                    known.connected = true;
+                });
             }
         }
-        // Its connection goes with it.
+        // Whose client is it by now? The real one does not ask either.
         self.state.send_modify(|state| {
-            let known = state.entry(resource.clone()).or_default();
+            let known = state.entry(resource).or_default();
             known.connected = false;
             known.client = None;
+            known.cut.cancel();
         });
     }
 }

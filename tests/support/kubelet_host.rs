@@ -99,6 +99,7 @@ pub fn quick() -> Timing {
         retry_max: Duration::from_millis(50),
         call: Duration::from_secs(2),
         stream: Duration::from_millis(200),
+        settle: Duration::from_millis(50),
         linger: Duration::from_millis(50),
     }
 }
