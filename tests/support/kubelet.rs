@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use rdma_operator::plugin::v1beta1::device_plugin_client::DevicePluginClient;
 use rdma_operator::plugin::v1beta1::registration_server::{Registration, RegistrationServer};
@@ -22,6 +21,8 @@ use tokio_stream::wrappers::UnixListenerStream;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::{Channel, Endpoint, Server};
 use tonic::{Request, Response, Status};
+
+use super::host::PATIENCE;
 
 /// What the kubelet knows of one resource.
 #[derive(Clone, Default)]
@@ -133,13 +134,17 @@ impl Kubelet {
     pub async fn wait(&self, resource: &str, what: &str, mut good: impl FnMut(&Known) -> bool) -> Known {
         let mut state = self.state.clone();
         let wanted = state.wait_for(|state| state.get(resource).is_some_and(&mut good));
-        let found = match tokio::time::timeout(Duration::from_secs(5), wanted).await {
+        let found = match tokio::time::timeout(PATIENCE, wanted).await {
             Ok(Ok(state)) => Some(state.get(resource).cloned().unwrap()),
             _ => None,
         };
         found.unwrap_or_else(|| {
             let known = self.resource(resource);
-            panic!("{resource}: {what}: not so after 5 s: {:?} {:?}", known.capacity(), known.lists.last())
+            panic!(
+                "{resource}: {what}: not so after {PATIENCE:?}: {:?} {:?}",
+                known.capacity(),
+                known.lists.last()
+            )
         })
     }
 

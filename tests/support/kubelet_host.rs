@@ -14,6 +14,9 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+/// How long anything may take, on a machine that does much else at the same time.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
 /// A soft device with one port in this state.
 pub fn soft(index: u32, name: &str, state: &str) -> Device {
     let port = Port {
@@ -97,7 +100,7 @@ pub fn quick() -> Timing {
         look_again: Duration::from_millis(20),
         retry_min: Duration::from_millis(10),
         retry_max: Duration::from_millis(50),
-        call: Duration::from_secs(2),
+        call: Duration::from_secs(10),
         stream: Duration::from_millis(200),
         settle: Duration::from_millis(50),
         linger: Duration::from_millis(50),
@@ -164,7 +167,7 @@ impl Host {
     pub async fn stop(&mut self) {
         self.stop.cancel();
         if let Some(task) = self.task.take() {
-            tokio::time::timeout(Duration::from_secs(5), task).await.expect("ends in time").unwrap();
+            tokio::time::timeout(PATIENCE, task).await.expect("ends in time").unwrap();
         }
     }
 
@@ -209,11 +212,11 @@ impl Host {
         let mut status = self.status.clone();
         let find = |status: &PluginStatus| status.resources.iter().find(|entry| entry.name == name).cloned();
         let wanted = status.wait_for(|status| find(status).is_some_and(|entry| good(&entry)));
-        if let Ok(Ok(status)) = tokio::time::timeout(Duration::from_secs(5), wanted).await {
+        if let Ok(Ok(status)) = tokio::time::timeout(PATIENCE, wanted).await {
             return find(&status).unwrap();
         }
         panic!(
-            "{name} in {}: not so after 5 s: {:?}",
+            "{name} in {}: not so after {PATIENCE:?}: {:?}",
             self.root.path().display(),
             self.status.borrow().resources
         )
