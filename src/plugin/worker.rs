@@ -52,6 +52,10 @@ impl Worker {
             () = self.work(&mut serving) => {}
         }
         stop(&mut serving).await;
+        if !self.stop.is_cancelled() {
+            // The resource may return at once, under a new worker.
+            sleep(self.settings.timing.settle).await;
+        }
     }
 
     /// Never returns: [`Worker::run`] drops it. `slot` holds the server so that it can be ended in order.
