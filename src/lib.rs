@@ -2,7 +2,17 @@
 //! and the controller that ties them together. Start at [`cli`] to follow a command down.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod agent;
+pub mod api;
+pub mod cli;
+pub mod cluster;
+pub mod controller;
 pub mod health;
+pub mod http;
 pub mod inventory;
+pub mod metrics;
+pub mod nl;
 pub mod plugin;
 pub mod pool;
+pub mod sysfs;
+pub mod telemetry;

@@ -3,9 +3,12 @@
 //! A field that is `None` means that this kernel, driver or file has no such thing; it never means zero.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
 use serde::{Serialize, Serializer};
+
+use crate::nl::Guid;
+use crate::sysfs::{CharDevice, Gid, Pci};
 
 /// Everything known of one host's RDMA at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -118,8 +121,10 @@ pub struct Device {
     /// `ib`, `roce`, `iw`, `opa`, `usnic`.
     pub protocol: Option<String>,
     /// Node GUID; all zeros is `Some(Guid(0))`.
+    #[serde(serialize_with = "guid")]
     pub node_guid: Option<Guid>,
     /// System image GUID.
+    #[serde(serialize_with = "guid")]
     pub sys_image_guid: Option<Guid>,
     /// Firmware version.
     pub firmware: Option<String>,
@@ -188,38 +193,6 @@ pub struct Driver {
     pub module: Option<String>,
 }
 
-/// A PCI function.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Pci {
-    /// `0000:1a:00.0`
-    pub address: String,
-    /// Vendor id, four hex digits.
-    pub vendor: Option<String>,
-    /// Device id, four hex digits.
-    pub device: Option<String>,
-    /// NUMA node; `None` where the kernel says −1.
-    pub numa_node: Option<u32>,
-    /// The root complex: `pci0000:15`.
-    pub root: Option<String>,
-    /// For a virtual function, the address of its physical function.
-    pub physfn: Option<String>,
-}
-
-/// A character device node below `/dev/infiniband`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CharDevice {
-    /// `uverbs0`
-    pub name: String,
-    /// Device major number.
-    pub major: u32,
-    /// Device minor number.
-    pub minor: u32,
-    /// The kernel ABI that user space drivers must know.
-    pub abi: Option<u64>,
-}
-
 /// One port of a device. Numbers start at 1.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -241,6 +214,7 @@ pub struct Port {
     /// LID mask count (InfiniBand).
     pub lmc: Option<u8>,
     /// Subnet prefix (InfiniBand).
+    #[serde(serialize_with = "guid")]
     pub subnet_prefix: Option<Guid>,
     /// The netdev behind the port, when it is in this network namespace.
     pub netdev: Option<String>,
@@ -254,65 +228,10 @@ pub struct Port {
     pub issm: Option<String>,
 }
 
-/// One filled slot of a GID table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Gid {
-    /// Slot number.
-    pub index: u32,
-    /// The 128 bits, as an IPv6 address.
-    pub gid: Ipv6Addr,
-    /// Which protocol it is for.
-    #[serde(rename = "type")]
-    pub gid_type: GidType,
-    /// How far it reaches.
-    pub scope: GidScope,
-    /// The netdev it comes from; that of another namespace on some kernels.
-    pub netdev: Option<String>,
-}
-
-/// The `gid_attrs/types` word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum GidType {
-    /// InfiniBand and RoCE v1 share a word in sysfs: `IB/RoCE v1`.
-    #[serde(rename = "IB/RoCE v1")]
-    IbOrRoceV1,
-    /// Routable RoCE.
-    #[serde(rename = "RoCE v2")]
-    RoceV2,
-    /// The kernel does not say or says something new.
-    #[serde(rename = "unknown")]
-    Unknown,
-}
-
-/// Reach of a GID, by its bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum GidScope {
-    /// `fe80::/64`: not routable.
-    LinkLocal,
-    /// Everything else that is a unicast address, IPv4-mapped ones included.
-    Global,
-    /// `::1`, or 127.0.0.0/8 mapped.
-    Loopback,
-    /// `ff00::/8`
-    Multicast,
-}
-
-/// An EUI-64 identifier in host order; prints as sysfs does: `0200:5eff:fe00:5301`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Guid(pub u64);
-
-impl fmt::Display for Guid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d] = [48, 32, 16, 0].map(|shift| (self.0 >> shift) & 0xffff);
-        write!(f, "{a:04x}:{b:04x}:{c:04x}:{d:04x}")
-    }
-}
-
-impl Serialize for Guid {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+fn guid<S: Serializer>(guid: &Option<Guid>, serializer: S) -> Result<S::Ok, S::Error> {
+    match guid {
+        Some(guid) => serializer.collect_str(guid),
+        None => serializer.serialize_none(),
     }
 }
 
@@ -334,9 +253,17 @@ pub struct Netdev {
     pub kind: Option<String>,
     /// Addresses with their prefix length.
     pub addresses: Vec<(IpAddr, u8)>,
-    /// A default route goes out here.
-    pub default_route: bool,
-    /// Sort key of that route: the lower metric wins.
-    #[serde(skip)]
-    pub default_metric: Option<u32>,
+    /// The best default route that goes out here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_route: Option<DefaultRoute>,
+}
+
+/// A default route; the smallest is the one that traffic takes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DefaultRoute {
+    /// False for IPv4.
+    pub ipv6: bool,
+    /// Its metric.
+    pub metric: u32,
 }

@@ -1,0 +1,12 @@
+//! The node side: publish what the node has, keep its soft links, feed the kubelet.
+
+pub mod isolation;
+pub mod links;
+mod publish;
+mod resolver;
+mod run;
+pub mod status;
+pub mod wanted;
+
+pub use publish::Inputs;
+pub use run::{Settings, run};

@@ -1,0 +1,68 @@
+//! Puts the node side together.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use kube::Client;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::links::{Keeper, Report};
+use super::publish::{Inputs, publish};
+use super::resolver::KernelResolver;
+use super::wanted;
+use crate::http::{self, Readiness};
+use crate::inventory::{self, Kernel, Options};
+use crate::metrics::AgentMetrics;
+use crate::plugin::{self, PluginStatus};
+use crate::sysfs::Sysfs;
+
+/// What the agent is told.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Name of this Node.
+    pub node: String,
+    /// Where the host is seen.
+    pub host: Options,
+    /// Where what we made and what was wanted last are kept over restarts.
+    pub state: PathBuf,
+    /// The device plugin.
+    pub plugin: plugin::Settings,
+    /// Where /metrics, /healthz and /readyz are served.
+    pub listen: SocketAddr,
+}
+
+/// Runs until `stop`. No RDMA, no API server and no kubelet are states of the world, not errors.
+///
+/// # Errors
+/// When the HTTP address cannot be bound.
+pub async fn run(client: Client, settings: Settings, stop: CancellationToken) -> Result<(), http::Error> {
+    let metrics = Arc::new(AgentMetrics::new());
+    let readiness = Readiness::default();
+    http::serve(settings.listen, metrics.clone(), readiness.clone(), stop.clone()).await?;
+
+    let kernel = Arc::new(Kernel::default());
+    let sysfs = Sysfs::new(&settings.host.sysfs);
+    let host = inventory::watch(kernel.clone(), settings.host);
+    let spec = settings.state.join("spec.json");
+    let (wanted_sender, wanted) = watch::channel(wanted::kept(&spec));
+    let (report_sender, report) = watch::channel(Report::default());
+    let (plugin_sender, plugin) = watch::channel(PluginStatus::default());
+
+    let tasks = TaskTracker::new();
+    tokio::spawn(wanted::follow(client.clone(), settings.node.clone(), spec, wanted_sender));
+    let ledger = settings.state.join("links.json");
+    let keeper = Keeper::new(kernel.clone(), host.clone(), wanted.clone(), report_sender, ledger);
+    tasks.spawn(keeper.run(stop.clone()));
+    let resolver = Arc::new(KernelResolver::new(kernel, sysfs));
+    tasks.spawn(plugin::run(settings.plugin, host.inventory.clone(), resolver, plugin_sender, stop.clone()));
+    let inputs =
+        Inputs { inventory: host.inventory.clone(), plugin: plugin.clone(), links: report.clone(), wanted };
+    tasks.spawn(publish(client, settings.node, inputs.clone(), metrics.clone(), stop.clone()));
+    tasks.spawn(metrics.follow(inputs, readiness, stop));
+    tasks.close();
+    tasks.wait().await;
+    Ok(())
+}

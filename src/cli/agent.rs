@@ -1,0 +1,65 @@
+//! `rdma-operator agent`
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use tokio_util::sync::CancellationToken;
+
+use super::Cluster;
+use crate::agent::{self, Settings};
+use crate::cluster::connect;
+use crate::inventory::Options;
+use crate::{plugin, pool};
+
+/// Arguments.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    #[command(flatten)]
+    cluster: Cluster,
+    /// Name of this Node
+    #[arg(long, env = "NODE_NAME")]
+    node: String,
+    /// Folder that outlives the pod: which soft links are ours, and what was wanted last
+    #[arg(long, value_name = "FOLDER", default_value = "/var/lib/rdma-operator")]
+    state_dir: PathBuf,
+    /// The kubelet's device plugin folder; it does not move with the kubelet's --root-dir
+    #[arg(long, value_name = "FOLDER", default_value = "/var/lib/kubelet/device-plugins")]
+    device_plugin_dir: PathBuf,
+    /// Prefix of resource names: rdma/mlx5_0
+    #[arg(long, default_value = "rdma")]
+    resource_prefix: String,
+    /// Offer every device that is no virtual function as a resource of its own
+    #[arg(long, default_value_t = true, action = clap::ArgAction::Set)]
+    default_resources: bool,
+    /// Where sysfs is mounted
+    #[arg(long, value_name = "FOLDER", default_value = "/sys")]
+    sysfs: PathBuf,
+    /// Where the host's /dev is seen
+    #[arg(long, value_name = "FOLDER", default_value = "/dev")]
+    dev: PathBuf,
+    /// Where /metrics, /healthz and /readyz are served
+    #[arg(long, default_value = "[::]:9427")]
+    listen: SocketAddr,
+}
+
+pub(super) async fn run(args: Args, stop: CancellationToken) -> anyhow::Result<()> {
+    let client = connect(args.cluster.kubeconfig).await?;
+    let pool = pool::Settings {
+        prefix: args.resource_prefix,
+        enabled: args.default_resources,
+        ..pool::Settings::default()
+    };
+    let settings = Settings {
+        node: args.node,
+        host: Options { sysfs: args.sysfs, dev: args.dev.clone() },
+        state: args.state_dir,
+        plugin: plugin::Settings {
+            dir: args.device_plugin_dir,
+            dev_root: args.dev,
+            pool,
+            ..plugin::Settings::default()
+        },
+        listen: args.listen,
+    };
+    Ok(agent::run(client, settings, stop).await?)
+}

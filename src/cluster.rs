@@ -1,0 +1,148 @@
+//! What both sides need of the API server: connecting, applying, and a store that follows it.
+
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures::{Stream, StreamExt};
+use kube::api::{Patch, PatchParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::runtime::reflector::{self, Store};
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Api, Client, Config, Resource};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::Notify;
+
+use crate::telemetry::{OnChange, chain};
+
+/// Cannot connect to the API server.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The kubeconfig file is missing, unreadable or not a kubeconfig.
+    #[error("cannot use the kubeconfig {}", path.display())]
+    Kubeconfig {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: kube::config::KubeconfigError,
+    },
+    /// Neither a kubeconfig nor the files of a pod are there.
+    #[error(
+        "found no API server: neither a kubeconfig (--kubeconfig, KUBECONFIG, ~/.kube/config) nor a pod's service account"
+    )]
+    NoConfig(#[source] Box<kube::config::InferConfigError>),
+    /// The configuration makes no client.
+    #[error("cannot make a client of this kubeconfig")]
+    Client(#[source] Box<kube::Error>),
+}
+
+/// A client for the API server named by `kubeconfig`, by the environment, or by the pod's service account.
+///
+/// # Errors
+/// One that names the file and the fault. An API server out of reach is not one: requests say so later.
+pub async fn connect(kubeconfig: Option<PathBuf>) -> Result<Client, Error> {
+    let config = match kubeconfig {
+        Some(path) => {
+            let load = async {
+                let file = Kubeconfig::read_from(&path)?;
+                Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await
+            };
+            load.await.map_err(|source| Error::Kubeconfig { path: path.clone(), source })?
+        }
+        None => Config::infer().await.map_err(|source| Error::NoConfig(Box::new(source)))?,
+    };
+    Client::try_from(config).map_err(|source| Error::Client(Box::new(source)))
+}
+
+/// Server-side apply of `body`, which carries apiVersion and kind, taking over its fields.
+///
+/// # Errors
+/// What the API server or the way to it says.
+pub async fn apply<K>(
+    api: &Api<K>,
+    name: &str,
+    manager: &str,
+    body: &(impl Serialize + Debug),
+) -> kube::Result<K>
+where
+    K: Clone + DeserializeOwned + Debug,
+{
+    api.patch(name, &PatchParams::apply(manager).force(), &Patch::Apply(body)).await
+}
+
+/// As [`apply`], for the status subresource.
+///
+/// # Errors
+/// What the API server or the way to it says.
+pub async fn apply_status<K>(
+    api: &Api<K>,
+    name: &str,
+    manager: &str,
+    body: &(impl Serialize + Debug),
+) -> kube::Result<K>
+where
+    K: Clone + DeserializeOwned + Debug,
+{
+    api.patch_status(name, &PatchParams::apply(manager).force(), &Patch::Apply(body)).await
+}
+
+/// A local copy of the objects that `config` selects, kept up to date by a task of its own for ever.
+/// Each change notifies `changed`. A failing watch is said once and retried.
+pub fn follow<K>(
+    what: &'static str,
+    api: Api<K>,
+    config: watcher::Config,
+    changed: Arc<Notify>,
+    log: Arc<OnChange>,
+) -> Store<K>
+where
+    K: Resource + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
+    K::DynamicType: Clone + Debug + Default + Eq + Hash + Send + Sync,
+{
+    let (store, writer) = reflector::store();
+    let events = watcher(api, config).default_backoff().modify(|object: &mut K| {
+        object.meta_mut().managed_fields = None;
+    });
+    tokio::spawn(drive(what, reflector::reflector(writer, events), changed, log));
+    store
+}
+
+async fn drive<K>(
+    what: &'static str,
+    events: impl Stream<Item = watcher::Result<watcher::Event<K>>>,
+    changed: Arc<Notify>,
+    log: Arc<OnChange>,
+) {
+    let mut events = std::pin::pin!(events);
+    let subject = format!("watching {what}");
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(watcher::Event::Init | watcher::Event::InitApply(_)) => {}
+            Ok(_) => {
+                log.clear(&subject);
+                changed.notify_one();
+            }
+            Err(error) => log.warn(&subject, &explain(&error)),
+        }
+    }
+}
+
+/// The chain of a watch error, with what to do where that is known.
+pub(crate) fn explain(error: &watcher::Error) -> String {
+    let text = chain(error);
+    let not_found = matches!(
+        error,
+        watcher::Error::InitialListFailed(kube::Error::Api(status)) | watcher::Error::WatchStartFailed(kube::Error::Api(status))
+            if status.code == 404
+    );
+    if not_found {
+        return format!(
+            "{text}: are the CRDs installed? `rdma-operator crds | kubectl apply -f -`; retrying"
+        );
+    }
+    format!("{text}; retrying")
+}

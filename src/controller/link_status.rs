@@ -1,0 +1,175 @@
+//! Pure: what a SoftRdmaLink's status says, from the statuses of its nodes.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use k8s_openapi::jiff::Timestamp;
+
+use super::plan::{chosen, holders};
+use super::world::{Agent, World};
+use crate::api::condition::{self, reason};
+use crate::api::{
+    FORCE_RELEASE, LinkFailure, NodeSoftLinkStatus, SoftLinkState, SoftRdmaLink, SoftRdmaLinkStatus,
+};
+
+/// Failures listed by node; the rest are only counted.
+const MAX_FAILURES: usize = 32;
+
+/// One chosen node's answer.
+enum Answer<'a> {
+    Ready(&'a NodeSoftLinkStatus),
+    Pending,
+    Failed(LinkFailure),
+}
+
+/// The status of a link, with transition times kept from the one it has.
+#[must_use]
+pub fn status(world: &World, link: &SoftRdmaLink, now: Timestamp) -> SoftRdmaLinkStatus {
+    let previous = link.status.as_ref();
+    let deleting = link.metadata.deletion_timestamp.is_some();
+    let answers: Vec<(&String, Answer<'_>)> =
+        chosen(world, link).map(|node| (node, answer(world, node, link))).collect();
+    let ready: Vec<&NodeSoftLinkStatus> = answers
+        .iter()
+        .filter_map(|(_, answer)| if let Answer::Ready(entry) = answer { Some(*entry) } else { None })
+        .collect();
+    let pending = answers.iter().filter(|(_, answer)| matches!(answer, Answer::Pending)).count();
+    let failures: Vec<LinkFailure> = answers
+        .iter()
+        .filter_map(
+            |(_, answer)| if let Answer::Failed(failure) = answer { Some(failure.clone()) } else { None },
+        )
+        .collect();
+
+    let ready_condition = if deleting {
+        deleting_condition(world, link)
+    } else {
+        ready_condition(answers.len(), ready.len(), pending, &failures)
+    };
+    let progressing = deleting || pending > 0;
+    let progress_reason = match (deleting, progressing) {
+        (true, _) => reason::DELETING,
+        (false, true) => reason::NODES_PENDING,
+        (false, false) => reason::AS_EXPECTED,
+    };
+    let conditions = vec![
+        ready_condition,
+        condition::new(
+            condition::PROGRESSING,
+            progressing,
+            progress_reason,
+            format!("{pending} nodes pending"),
+        ),
+        isolation_condition(&ready),
+    ];
+    let count = |number: usize| i32::try_from(number).unwrap_or(i32::MAX);
+    let generation = link.metadata.generation;
+    SoftRdmaLinkStatus {
+        observed_generation: generation,
+        netdev: Some(link.spec.netdev.describe()),
+        desired_nodes: count(answers.len()),
+        ready_nodes: count(ready.len()),
+        failed_nodes: count(failures.len()),
+        conditions: condition::merge(
+            previous.map_or(&[][..], |status| &status.conditions),
+            conditions,
+            generation,
+            now,
+        ),
+        failures: failures.into_iter().take(MAX_FAILURES).collect(),
+    }
+}
+
+fn answer<'a>(world: &'a World, node: &str, link: &SoftRdmaLink) -> Answer<'a> {
+    let failed = |reason: &str, message: &str| {
+        Answer::Failed(LinkFailure { node: node.into(), reason: reason.into(), message: message.into() })
+    };
+    let agent = world.agents.get(node).copied();
+    if agent != Some(Agent::Ready) {
+        let (_, reason, message) = Agent::availability(agent);
+        return failed(reason, message);
+    }
+    let uid = link.metadata.uid.as_deref().unwrap_or_default();
+    let Some(entry) = world.rdma_nodes.get(node).and_then(|rdma| rdma.link(uid)) else {
+        return Answer::Pending;
+    };
+    if Some(entry.observed_generation) != link.metadata.generation {
+        return Answer::Pending;
+    }
+    match entry.state {
+        SoftLinkState::Ready => Answer::Ready(entry),
+        SoftLinkState::Failed => failed(&entry.reason, &entry.message),
+        SoftLinkState::Pending | SoftLinkState::Removing => Answer::Pending,
+    }
+}
+
+fn ready_condition(desired: usize, ready: usize, pending: usize, failures: &[LinkFailure]) -> Condition {
+    let (ok, reason, message) = if desired == 0 {
+        (false, reason::NO_NODES, "no node is chosen: see spec.nodes, and whether agents run".to_owned())
+    } else if let Some(first) = failures.first() {
+        let same = failures.iter().all(|failure| failure.reason == first.reason);
+        let reason = if same { first.reason.as_str() } else { reason::NODES_FAILED };
+        (false, reason, format!("{} of {desired} nodes: {}: {}", failures.len(), first.node, first.message))
+    } else if pending > 0 {
+        (false, reason::NODES_PENDING, format!("{ready} of {desired} nodes are ready"))
+    } else {
+        (true, reason::ALL_NODES_READY, format!("{ready} of {desired} nodes are ready"))
+    };
+    condition::new(condition::READY, ok, reason, message)
+}
+
+fn deleting_condition(world: &World, link: &SoftRdmaLink) -> Condition {
+    let waiting = holders(world, link);
+    let uid = link.metadata.uid.as_deref().unwrap_or_default();
+    let why = waiting.iter().find_map(|node| {
+        let entry = world.rdma_nodes.get(*node)?.link(uid)?;
+        (entry.state != SoftLinkState::Ready).then(|| format!("{node}: {}: {}", entry.reason, entry.message))
+    });
+    let names = waiting.iter().take(5).copied().collect::<Vec<_>>().join(", ");
+    let message = match (waiting.is_empty(), why) {
+        (true, _) => "gone from every node".to_owned(),
+        (false, Some(why)) => format!("{} nodes still have it: {why}", waiting.len()),
+        (false, None) => format!(
+            "waiting for {} nodes ({names}) to say that it is gone; a node that never will: annotate with {FORCE_RELEASE}=true",
+            waiting.len()
+        ),
+    };
+    condition::new(condition::READY, false, reason::DELETING, message)
+}
+
+/// Whether pods can have the link's devices in a namespace of their own: true only if so on every ready node.
+fn isolation_condition(ready: &[&NodeSoftLinkStatus]) -> Condition {
+    let kind = condition::NAMESPACE_ISOLATED;
+    if ready.is_empty() {
+        return condition::with_status(kind, "Unknown", reason::NO_NODES, "no node has the link yet");
+    }
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for entry in ready.iter().filter(|entry| entry.isolated != Some(true)) {
+        *reasons.entry(entry.isolation_reason.as_deref().unwrap_or(reason::DRIVER_UNKNOWN)).or_default() += 1;
+    }
+    let mut parts = reasons.iter().map(|(reason, nodes)| format!("{nodes} nodes: {}", explain(reason)));
+    match (reasons.len(), reasons.keys().next()) {
+        (0, _) | (_, None) => condition::new(
+            kind,
+            true,
+            reason::MOVABLE,
+            "rdma-cni can move the device into a pod on every node",
+        ),
+        (1, Some(reason)) => condition::new(kind, false, reason, parts.next().unwrap_or_default()),
+        _ => condition::new(kind, false, reason::MIXED, parts.collect::<Vec<_>>().join("; ")),
+    }
+}
+
+fn explain(word: &str) -> &'static str {
+    match word {
+        reason::SHARED_MODE => {
+            "the nodes are in shared mode: every pod sees every RDMA device, and opens only those it was given"
+        }
+        reason::KERNEL_TOO_OLD => {
+            "this kernel's driver cannot change a device's namespace, a later kernel's can"
+        }
+        reason::DRIVER_CANNOT_MOVE => "the driver cannot change a device's namespace on any kernel",
+        reason::NETNS_UNKNOWN => "the kernel does not tell its namespace mode",
+        _ => "it is not known whether the driver can change a device's namespace",
+    }
+}

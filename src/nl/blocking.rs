@@ -1,0 +1,234 @@
+//! Requests that may block in the kernel for as long as some process pleases.
+//!
+//! The kernel carries a NETLINK_RDMA request out inside `sendmsg`, so a non-blocking socket does not help:
+//! removing a siw device (or rxe before 7.3) waits until the last process has closed it. Such a request gets a
+//! thread and a socket of its own. When the time is up the caller gets [`Error::StillRunning`] and the thread
+//! stays; the same request made again waits for it instead of queueing up behind it.
+
+use std::{
+    collections::HashMap,
+    io,
+    os::fd::OwnedFd,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use netlink_packet_core::{NLM_F_ACK, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
+use netlink_proto::{
+    NetlinkMessageCodec,
+    sys::{SocketAddr, protocols::NETLINK_RDMA},
+};
+use tokio::sync::watch;
+use tokio_util::bytes::BytesMut;
+
+use super::{
+    codec::RdmaCodec,
+    errno,
+    error::{Error, ExtAck, RequestName, Result},
+    ext_ack,
+    packet::{NldevMessage, RdmaMessage},
+};
+
+/// A socket whose requests may take their time. Used on a thread of its own, for one request.
+pub trait BlockingSocket: Send {
+    /// Sends one datagram and gives back every datagram it was answered with. Blocks while the kernel works.
+    ///
+    /// # Errors
+    /// When sending or receiving fails.
+    fn exchange(&mut self, datagram: &[u8]) -> io::Result<Vec<Vec<u8>>>;
+}
+
+/// Opens a [`BlockingSocket`]; called on the thread that will use it.
+pub type OpenBlocking = Arc<dyn Fn() -> io::Result<Box<dyn BlockingSocket>> + Send + Sync>;
+
+/// Opens sockets of this host's kernel, in the network namespace of the thread that makes the request.
+pub fn kernel() -> OpenBlocking {
+    Arc::new(|| {
+        let mut socket = netlink_sys::Socket::new(NETLINK_RDMA)?;
+        socket.bind_auto()?;
+        socket.set_ext_ack(true)?;
+        socket.set_cap_ack(true)?;
+        Ok(Box::new(KernelSocket(socket)) as Box<dyn BlockingSocket>)
+    })
+}
+
+struct KernelSocket(netlink_sys::Socket);
+
+impl BlockingSocket for KernelSocket {
+    fn exchange(&mut self, datagram: &[u8]) -> io::Result<Vec<Vec<u8>>> {
+        self.0.send_to(datagram, &SocketAddr::new(0, 0), 0)?;
+        // The work is done and the answer queued when sending returns, so there is nothing to wait for.
+        self.0.set_non_blocking(true)?;
+        let mut datagrams = Vec::new();
+        loop {
+            let mut buffer = Vec::with_capacity(64 << 10);
+            match self.0.recv_from(&mut buffer, 0) {
+                Ok(_) => datagrams.push(buffer),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(datagrams),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// A request that still runs in the kernel.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct RunningRequest {
+    /// The request.
+    pub request: RequestName,
+    /// When it was started.
+    pub since: Instant,
+}
+
+/// How a blocking request ended. Cloneable, as several callers may have waited for it.
+#[derive(Debug, Clone)]
+enum Outcome {
+    Acknowledged,
+    Refused(i32, Option<ExtAck>),
+    NoAnswer,
+    Io(Option<i32>, io::ErrorKind, String),
+}
+
+struct Running {
+    about: RunningRequest,
+    outcome: watch::Receiver<Option<Outcome>>,
+}
+
+/// A request is the same as another if its bytes are.
+type Key = Vec<u8>;
+type Table = Arc<Mutex<HashMap<Key, Running>>>;
+
+pub(super) struct Blocking {
+    open: OpenBlocking,
+    running: Table,
+}
+
+impl Blocking {
+    pub(super) fn new(open: OpenBlocking) -> Self {
+        Self { open, running: Table::default() }
+    }
+
+    /// What still runs, oldest first.
+    pub(super) fn running(&self) -> Vec<RunningRequest> {
+        let mut running: Vec<_> = lock(&self.running).values().map(|running| running.about.clone()).collect();
+        running.sort_by_key(|running| running.since);
+        running
+    }
+
+    /// Starts the request, or joins the same one if it runs, and waits. `keep` stays open until the kernel is done.
+    pub(super) async fn run(
+        &self,
+        message: NldevMessage,
+        keep: Option<OwnedFd>,
+        timeout: Duration,
+    ) -> Result<()> {
+        let request = RequestName::new(&message, false);
+        let (since, mut outcome) = self.start(&request, message, keep)?;
+        match tokio::time::timeout(timeout, outcome.wait_for(Option::is_some)).await {
+            Ok(Ok(outcome)) => result(request, outcome.clone()),
+            // The thread is gone without a word.
+            Ok(Err(_)) => Err(Error::NoReply { request }),
+            Err(_) => Err(Error::StillRunning { request, after: since.elapsed() }),
+        }
+    }
+
+    fn start(
+        &self,
+        request: &RequestName,
+        message: NldevMessage,
+        keep: Option<OwnedFd>,
+    ) -> Result<(Instant, watch::Receiver<Option<Outcome>>)> {
+        let datagram = encode(message);
+        // The lock is held while the thread is made, so that it cannot finish before it is in the table.
+        let mut running = lock(&self.running);
+        if let Some(same) = running.get(&datagram) {
+            return Ok((same.about.since, same.outcome.clone()));
+        }
+        let (sender, outcome) = watch::channel(None);
+        let (open, table, key) = (self.open.clone(), self.running.clone(), datagram.clone());
+        std::thread::Builder::new()
+            .name("netlink-rdma-wr".into())
+            .spawn(move || {
+                let entry = Entry { table, key };
+                let outcome = exchange(&open, &entry.key);
+                drop(keep);
+                // Out of the table first: who comes now wants the work done again.
+                drop(entry);
+                sender.send_replace(Some(outcome));
+            })
+            .map_err(|source| Error::Send { request: request.clone(), source })?;
+        let since = Instant::now();
+        let about = RunningRequest { request: request.clone(), since };
+        running.insert(datagram, Running { about, outcome: outcome.clone() });
+        Ok((since, outcome))
+    }
+}
+
+/// Takes the request out of the table, also when its thread panics.
+struct Entry {
+    table: Table,
+    key: Key,
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        lock(&self.table).remove(&self.key);
+    }
+}
+
+fn lock(table: &Table) -> MutexGuard<'_, HashMap<Key, Running>> {
+    // Nothing is left half done under this lock.
+    table.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn encode(message: NldevMessage) -> Vec<u8> {
+    let mut message = NetlinkMessage::from(RdmaMessage::from(message));
+    message.header.flags = NLM_F_REQUEST | NLM_F_ACK;
+    message.header.sequence_number = 1;
+    message.finalize();
+    let mut datagram = vec![0; message.buffer_len()];
+    message.serialize(&mut datagram);
+    datagram
+}
+
+fn exchange(open: &OpenBlocking, datagram: &[u8]) -> Outcome {
+    match open().and_then(|mut socket| socket.exchange(datagram)) {
+        Ok(datagrams) => datagrams.iter().find_map(|datagram| read(datagram)).unwrap_or(Outcome::NoAnswer),
+        Err(error) => Outcome::Io(error.raw_os_error(), error.kind(), error.to_string()),
+    }
+}
+
+/// The acknowledgement in a datagram; data before it is not wanted.
+fn read(datagram: &[u8]) -> Option<Outcome> {
+    let mut bytes = BytesMut::from(datagram);
+    while let Ok(Some(message)) = RdmaCodec::decode::<RdmaMessage>(&mut bytes) {
+        if let NetlinkPayload::Error(error) = message.payload {
+            return Some(match error.code {
+                None => Outcome::Acknowledged,
+                Some(code) => Outcome::Refused(
+                    code.get().saturating_abs(),
+                    ext_ack::of_error(message.header.flags, &error.header),
+                ),
+            });
+        }
+    }
+    None
+}
+
+fn result(request: RequestName, outcome: Option<Outcome>) -> Result<()> {
+    match outcome {
+        Some(Outcome::Acknowledged) => Ok(()),
+        Some(Outcome::Refused(code, ext_ack)) => {
+            Err(Error::Kernel { request, ext_ack, source: io::Error::from_raw_os_error(code) })
+        }
+        Some(Outcome::Io(Some(errno::ENOBUFS), ..)) => Err(Error::Overrun { request }),
+        Some(Outcome::Io(Some(code), ..)) => {
+            Err(Error::Send { request, source: io::Error::from_raw_os_error(code) })
+        }
+        Some(Outcome::Io(None, kind, text)) => {
+            Err(Error::Send { request, source: io::Error::new(kind, text) })
+        }
+        Some(Outcome::NoAnswer) | None => Err(Error::NoReply { request }),
+    }
+}

@@ -1,0 +1,176 @@
+//! The handle: making requests.
+
+use std::{sync::Arc, time::Duration};
+
+use netlink_packet_core::{NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkMessage};
+use netlink_proto::{ConnectionHandle, sys::SocketAddr};
+
+use super::{
+    connection::Shared,
+    error::{Error, RequestName, Result},
+    packet::{NldevMessage, RdmaMessage},
+    reply::Replies,
+    request::{ChardevHandle, DeviceHandle, LinkHandle, PortHandle, ResourceHandle, SystemHandle},
+};
+
+/// Makes requests. Cheap to clone; all clones use one connection.
+///
+/// Every request ends within the handle's timeout, whatever the kernel, the socket or the connection do.
+#[derive(Clone)]
+pub struct Handle {
+    // Dropped before `requests`, whose end wakes the connection to see whether anybody is left.
+    shared: Arc<Shared>,
+    requests: ConnectionHandle<RdmaMessage>,
+    timeout: Duration,
+}
+
+impl Handle {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        requests: ConnectionHandle<RdmaMessage>,
+        timeout: Duration,
+    ) -> Self {
+        Self { shared, requests, timeout }
+    }
+
+    /// The same connection with another time a request may take.
+    #[must_use]
+    pub fn with_timeout(&self, timeout: Duration) -> Self {
+        Self { timeout, ..self.clone() }
+    }
+
+    /// What a request may take.
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// Whether the connection has ended. Nothing but a new connection helps then.
+    pub fn is_closed(&self) -> bool {
+        self.shared.is_closed()
+    }
+
+    /// Devices.
+    pub fn device(&self) -> DeviceHandle {
+        DeviceHandle::new(self.clone())
+    }
+
+    /// Ports of the device with this index.
+    pub fn port(&self, device: u32) -> PortHandle {
+        PortHandle::new(self.clone(), device)
+    }
+
+    /// Settings of the whole subsystem.
+    pub fn system(&self) -> SystemHandle {
+        SystemHandle::new(self.clone())
+    }
+
+    /// Char devices.
+    pub fn chardev(&self) -> ChardevHandle {
+        ChardevHandle::new(self.clone())
+    }
+
+    /// Resources: what processes and the kernel have allocated on a device.
+    pub fn resource(&self) -> ResourceHandle {
+        ResourceHandle::new(self.clone())
+    }
+
+    /// Soft links.
+    pub fn link(&self) -> LinkHandle {
+        LinkHandle::new(self.clone())
+    }
+
+    /// Sends a request for one object; the replies come as they arrive.
+    pub fn send_doit(&self, message: NldevMessage) -> Replies {
+        self.send(message, false)
+    }
+
+    /// Sends a request for a list; the replies come as they arrive, so that a long list need not be held.
+    pub fn send_dump(&self, message: NldevMessage) -> Replies {
+        self.send(message, true)
+    }
+
+    /// Asks for one object; `None` when the kernel only acknowledged.
+    ///
+    /// # Errors
+    /// See [`Replies::next`].
+    pub async fn doit(&self, message: NldevMessage) -> Result<Option<NldevMessage>> {
+        let mut replies = self.send_doit(message);
+        let mut data = None;
+        while let Some(reply) = replies.next().await {
+            data = Some(reply?);
+        }
+        Ok(data)
+    }
+
+    /// Asks for a whole list.
+    ///
+    /// # Errors
+    /// See [`Replies::next`]. A list that is not known to be complete is an error.
+    pub async fn dump(&self, message: NldevMessage) -> Result<Vec<NldevMessage>> {
+        self.send_dump(message).collect().await
+    }
+
+    /// Asks for one object and makes a view of it.
+    pub(super) async fn view<V>(&self, message: NldevMessage, view: View<V>) -> Result<V> {
+        let request = RequestName::new(&message, false);
+        match self.doit(message).await? {
+            Some(reply) => parse(reply, request, view),
+            None => Err(Error::NoReply { request }),
+        }
+    }
+
+    /// Asks for a list of objects that come one a message, and makes a view of each.
+    pub(super) async fn views<V>(&self, message: NldevMessage, view: View<V>) -> Result<Vec<V>> {
+        let request = RequestName::new(&message, true);
+        let replies = self.dump(message).await?;
+        replies.into_iter().map(|reply| parse(reply, request.clone(), view)).collect()
+    }
+
+    /// Sends a request on a thread of its own; see [`Blocking`](super::blocking).
+    pub(super) async fn block(
+        &self,
+        message: NldevMessage,
+        keep: Option<std::os::fd::OwnedFd>,
+    ) -> Result<()> {
+        self.shared.blocking.run(message, keep, self.timeout).await
+    }
+
+    pub(super) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    fn send(&self, message: NldevMessage, dump: bool) -> Replies {
+        let request = RequestName::new(&message, dump);
+        // The kernel takes any bit of NLM_F_DUMP for a dump: nothing but these flags is ever sent.
+        let flags = NLM_F_REQUEST | NLM_F_ACK | if dump { NLM_F_DUMP } else { 0 };
+        let mut message = NetlinkMessage::from(RdmaMessage::from(message));
+        message.header.flags = flags;
+        // Before sending: an overrun from here on may hit the answer.
+        let overruns = self.shared.overruns();
+        let kernel = SocketAddr::new(0, 0);
+        let messages = match self.requests.request(message, kernel) {
+            Ok(messages) => Box::pin(messages) as _,
+            // The only failure is a connection that is gone, which an ended stream says too.
+            Err(_) => Box::pin(futures::stream::empty()) as _,
+        };
+        Replies::new(messages, overruns, request, self.timeout, self.shared.clone())
+    }
+}
+
+/// Makes a view of a reply; the error names the attribute that is missing.
+pub(super) type View<V> =
+    fn(Vec<super::packet::NldevAttribute>) -> std::result::Result<V, super::view::Missing>;
+
+fn parse<V>(reply: NldevMessage, request: RequestName, view: View<V>) -> Result<V> {
+    view(reply.attributes)
+        .map_err(|missing| Error::MissingAttribute { request, attribute: missing.attribute })
+}
+
+impl std::fmt::Debug for Handle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Handle")
+            .field("timeout", &self.timeout)
+            .field("closed", &self.is_closed())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,54 @@
+//! NETLINK_RDMA: what rdma(8) and the agent know about devices, and how they change them.
+//!
+//! Two layers, neither of which imports anything else of this crate. [`packet`] turns messages into bytes and back
+//! without loss. Above it a [`Connection`] owns the socket, a [`Handle`] makes requests and gives typed views,
+//! and [`Events`] brings what the kernel reports by itself.
+//!
+//! ```no_run
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let (connection, handle, _events) = rdma_operator::nl::new_connection()?;
+//! connection.spawn_on_thread()?;
+//! for device in handle.device().list().await? {
+//!     for (number, port) in handle.port(device.index).all(device.port_count).await {
+//!         let state = port?.state.map_or("?", |state| state.as_str());
+//!         println!("{}/{number} {state}", device.name);
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod blocking;
+mod channel;
+mod codec;
+mod connection;
+pub mod errno;
+mod error;
+mod event;
+mod ext_ack;
+mod handle;
+pub mod packet;
+mod reply;
+mod request;
+#[cfg(test)]
+mod tests;
+mod view;
+
+pub use blocking::{BlockingSocket, OpenBlocking, RunningRequest, kernel as blocking_kernel};
+pub use channel::{ChannelPeer, ChannelSender, ChannelSocket};
+pub use codec::RdmaCodec;
+pub use connection::{
+    Connection, DEFAULT_TIMEOUT, RDMA_NL_GROUP_NOTIFY, from_socket, new_connection, new_monitor_connection,
+};
+pub use error::{Error, ExtAck, RequestName, Result};
+pub use event::{Event, Events};
+pub use handle::Handle;
+pub use reply::Replies;
+pub use request::{
+    ChardevHandle, DeviceHandle, LinkHandle, LinkKind, PortHandle, ResourceHandle, SystemHandle,
+};
+pub use view::{
+    CharDevice, Device, DeviceType, DriverId, Guid, Missing, NameAssignType, NetnsMode, NodeType,
+    ParseGuidError, PhysState, Port, PortState, ResourceSummary, SummaryEntry, SystemInfo,
+};

@@ -1,0 +1,8 @@
+//! Tests over recorded messages and over a scripted kernel.
+
+mod blocking;
+pub(in crate::nl) mod fixtures;
+mod kernel;
+mod monitor;
+mod requests;
+mod traps;

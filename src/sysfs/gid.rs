@@ -1,0 +1,126 @@
+//! The GID table of a port.
+
+use std::io;
+use std::net::Ipv6Addr;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::{Result, Sysfs, list, malformed, read};
+
+/// One filled slot of a GID table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Gid {
+    /// Slot number.
+    pub index: u32,
+    /// The 128 bits, as an IPv6 address.
+    pub gid: Ipv6Addr,
+    /// Which protocol it is for.
+    #[serde(rename = "type")]
+    pub gid_type: GidType,
+    /// How far it reaches.
+    pub scope: GidScope,
+    /// The netdev it comes from; that of another namespace on some kernels.
+    pub netdev: Option<String>,
+}
+
+/// The `gid_attrs/types` word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum GidType {
+    /// InfiniBand and RoCE v1 share a word in sysfs: `IB/RoCE v1`.
+    #[serde(rename = "IB/RoCE v1")]
+    IbOrRoceV1,
+    /// Routable RoCE.
+    #[serde(rename = "RoCE v2")]
+    RoceV2,
+    /// The kernel does not say or says something new.
+    #[serde(rename = "unknown")]
+    Unknown,
+}
+
+/// Reach of a GID, by its bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum GidScope {
+    /// `fe80::/64`: not routable.
+    LinkLocal,
+    /// Everything else that is a unicast address, IPv4-mapped ones included.
+    Global,
+    /// `::1`, or 127.0.0.0/8 mapped.
+    Loopback,
+    /// `ff00::/8`
+    Multicast,
+}
+
+impl Sysfs {
+    /// The filled slots of a port's GID table, ascending. Tables are sparse and can be long (rxe: 1,024 slots).
+    ///
+    /// # Errors
+    /// The first slot that is there and cannot be read. `EINVAL` is an empty slot, not an error.
+    pub fn gids(&self, device: &str, port: u32) -> Result<Vec<Gid>> {
+        let port = self.port(device, port);
+        let mut indices: Vec<u32> = list(&port.join("gids"))?
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|name| name.parse().ok())
+            .collect();
+        indices.sort_unstable();
+        let mut gids = Vec::new();
+        for index in indices {
+            let path = port.join("gids").join(index.to_string());
+            let Some(text) = read_slot(&path)? else { continue };
+            let gid = parse_gid(&text).ok_or_else(|| malformed(path, &text, "a GID"))?;
+            if gid.is_unspecified() {
+                continue;
+            }
+            let attribute =
+                |folder: &str| read_slot(&port.join("gid_attrs").join(folder).join(index.to_string()));
+            gids.push(Gid {
+                index,
+                gid,
+                gid_type: gid_type(attribute("types")?.as_deref()),
+                scope: scope(gid),
+                netdev: attribute("ndevs")?.filter(|name| !name.is_empty()),
+            });
+        }
+        Ok(gids)
+    }
+}
+
+/// A slot's file; the kernel answers EINVAL for an empty slot and for a GID without a netdev.
+fn read_slot(path: &Path) -> Result<Option<String>> {
+    match read(path) {
+        Err(failure) if failure.source.kind() == io::ErrorKind::InvalidInput => Ok(None),
+        other => other,
+    }
+}
+
+/// `fe80:0000:0000:0000:0200:5eff:fe00:5301`, as sysfs prints a GID.
+#[must_use]
+pub fn parse_gid(text: &str) -> Option<Ipv6Addr> {
+    text.trim().parse().ok()
+}
+
+fn gid_type(text: Option<&str>) -> GidType {
+    match text {
+        Some("IB/RoCE v1") => GidType::IbOrRoceV1,
+        Some("RoCE v2") => GidType::RoceV2,
+        _ => GidType::Unknown,
+    }
+}
+
+/// How far a GID reaches.
+#[must_use]
+pub fn scope(gid: Ipv6Addr) -> GidScope {
+    let mapped = gid.to_ipv4_mapped();
+    if gid.is_loopback() || mapped.is_some_and(|ip| ip.is_loopback()) {
+        GidScope::Loopback
+    } else if gid.is_multicast() {
+        GidScope::Multicast
+    } else if gid.is_unicast_link_local() || mapped.is_some_and(|ip| ip.is_link_local()) {
+        GidScope::LinkLocal
+    } else {
+        GidScope::Global
+    }
+}

@@ -1,0 +1,235 @@
+//! What only sysfs tells: GIDs, PCI, modules, rates, and the char devices where netlink is silent.
+//!
+//! The root is a parameter. Absence (`ENOENT`, `ENOTDIR`) is `None`: most files exist for some drivers only.
+//! Everything else that goes wrong is a [`Failure`] naming the file.
+
+mod gid;
+mod pci;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+pub use gid::{Gid, GidScope, GidType, parse_gid, scope};
+pub use pci::Pci;
+
+/// A file that is there but cannot be read or understood.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", path.display())]
+pub struct Failure {
+    /// The file.
+    pub path: PathBuf,
+    /// Why.
+    #[source]
+    pub source: io::Error,
+}
+
+/// A character device node below `/dev/infiniband`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CharDevice {
+    /// `uverbs0`
+    pub name: String,
+    /// Device major number.
+    pub major: u32,
+    /// Device minor number.
+    pub minor: u32,
+    /// The kernel ABI that user space drivers must know.
+    pub abi: Option<u64>,
+}
+
+/// Result of a read.
+pub type Result<T> = std::result::Result<T, Failure>;
+
+/// A mounted sysfs.
+#[derive(Clone, Debug)]
+pub struct Sysfs {
+    root: PathBuf,
+}
+
+impl Sysfs {
+    /// The sysfs mounted at `root`, normally `/sys`.
+    #[must_use]
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// Where it is mounted.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn ib(&self, device: &str) -> PathBuf {
+        self.root.join("class/infiniband").join(device)
+    }
+
+    /// A file of a device, without its trailing newline: `fw_ver`, `node_guid`, …
+    ///
+    /// # Errors
+    /// When it is there and cannot be read.
+    pub fn device_file(&self, device: &str, name: &str) -> Result<Option<String>> {
+        read(&self.ib(device).join(name))
+    }
+
+    /// A file of a port: `state`, `rate`, `link_layer`, …
+    ///
+    /// # Errors
+    /// When it is there and cannot be read.
+    pub fn port_file(&self, device: &str, port: u32, name: &str) -> Result<Option<String>> {
+        read(&self.port(device, port).join(name))
+    }
+
+    fn port(&self, device: &str, port: u32) -> PathBuf {
+        self.ib(device).join("ports").join(port.to_string())
+    }
+
+    /// Names of the devices that sysfs shows, sorted. `None`: there is no class folder, so no RDMA.
+    ///
+    /// # Errors
+    /// When the folder is there and cannot be read.
+    pub fn devices(&self) -> Result<Option<Vec<String>>> {
+        list(&self.root.join("class/infiniband"))
+    }
+
+    /// The kernel module of the function below a device (`mlx5_core`); `None` for virtual and unbound ones.
+    #[must_use]
+    pub fn driver_module(&self, device: &str) -> Option<String> {
+        let target = fs::read_link(self.ib(device).join("device/driver")).ok()?;
+        Some(target.file_name()?.to_string_lossy().into_owned())
+    }
+
+    /// Loaded or built-in modules of RDMA: the core, user access, soft drivers and whatever needs the core.
+    ///
+    /// # Errors
+    /// When the module folder cannot be read.
+    pub fn rdma_modules(&self) -> Result<Vec<String>> {
+        let all = list(&self.root.join("module"))?.unwrap_or_default();
+        let mut names: Vec<String> = all.into_iter().filter(|name| is_rdma_module(name)).collect();
+        // Vendors' drivers are those that hold the core.
+        let holders = list(&self.root.join("module/ib_core/holders"))?.unwrap_or_default();
+        names.extend(holders);
+        names.sort();
+        names.dedup();
+        Ok(names)
+    }
+
+    /// True when the module is loaded or built in.
+    #[must_use]
+    pub fn has_module(&self, name: &str) -> bool {
+        self.root.join("module").join(name).is_dir()
+    }
+
+    /// The partition keys of a port that are set, in table order.
+    ///
+    /// # Errors
+    /// The first key that cannot be read.
+    pub fn pkeys(&self, device: &str, port: u32) -> Result<Vec<u16>> {
+        let folder = self.port(device, port).join("pkeys");
+        let mut indices: Vec<u32> =
+            list(&folder)?.unwrap_or_default().iter().filter_map(|name| name.parse().ok()).collect();
+        indices.sort_unstable();
+        let mut keys = Vec::new();
+        for index in indices {
+            let path = folder.join(index.to_string());
+            let Some(text) = read(&path)? else { continue };
+            let key = u16::from_str_radix(text.trim_start_matches("0x"), 16);
+            match key {
+                Ok(0) => {}
+                Ok(key) => keys.push(key),
+                Err(_) => return Err(malformed(path, &text, "a partition key like 0xffff")),
+            }
+        }
+        Ok(keys)
+    }
+
+    /// The user MAD and subnet manager nodes of a port: (`umad0`, `issm0`).
+    ///
+    /// # Errors
+    /// When the class folder is there and cannot be read.
+    pub fn mad_nodes(&self, device: &str, port: u32) -> Result<(Option<String>, Option<String>)> {
+        let class = self.root.join("class/infiniband_mad");
+        let belongs = |name: &String| {
+            let file = |file: &str| read(&class.join(name).join(file)).ok().flatten();
+            file("ibdev").as_deref() == Some(device)
+                && file("port").and_then(|p| p.parse().ok()) == Some(port)
+        };
+        let nodes: Vec<String> = list(&class)?.unwrap_or_default().into_iter().filter(belongs).collect();
+        let first = |prefix: &str| nodes.iter().find(|name| name.starts_with(prefix)).cloned();
+        Ok((first("umad"), first("issm")))
+    }
+
+    /// The verbs node of a device by scanning the class: for kernels without GET_CHARDEV (before 5.3).
+    ///
+    /// # Errors
+    /// When a file is there and cannot be read.
+    pub fn uverbs(&self, device: &str) -> Result<Option<CharDevice>> {
+        let class = self.root.join("class/infiniband_verbs");
+        for name in list(&class)?.unwrap_or_default() {
+            if read(&class.join(&name).join("ibdev")).ok().flatten().as_deref() != Some(device) {
+                continue;
+            }
+            let path = class.join(&name).join("dev");
+            let Some(text) = read(&path)? else { continue };
+            let numbers = text.split_once(':').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+            let Some((major, minor)) = numbers else {
+                return Err(malformed(path, &text, "major:minor"));
+            };
+            let abi = read(&class.join(&name).join("abi_version"))?.and_then(|text| text.parse().ok());
+            return Ok(Some(CharDevice { name, major, minor, abi }));
+        }
+        Ok(None)
+    }
+}
+
+fn is_rdma_module(name: &str) -> bool {
+    const NAMES: [&str; 11] = [
+        "iw_cm",
+        "siw",
+        "irdma",
+        "erdma",
+        "efa",
+        "hfi1",
+        "mana_ib",
+        "nvme_rdma",
+        "nvmet_rdma",
+        "rds_rdma",
+        "rpcrdma",
+    ];
+    name.starts_with("ib_") || name.starts_with("rdma_") || name.ends_with("_ib") || NAMES.contains(&name)
+}
+
+fn absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn read(path: &Path) -> Result<Option<String>> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).trim_end().to_owned())),
+        Err(error) if absent(&error) => Ok(None),
+        Err(source) => Err(Failure { path: path.into(), source }),
+    }
+}
+
+/// Sorted names in a folder; `None` when there is no such folder.
+fn list(path: &Path) -> Result<Option<Vec<String>>> {
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) if absent(&error) => return Ok(None),
+        Err(source) => return Err(Failure { path: path.into(), source }),
+    };
+    let mut names: Vec<String> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    Ok(Some(names))
+}
+
+fn malformed(path: PathBuf, text: &str, expected: &str) -> Failure {
+    let message = format!("{:?} is not {expected}", text.chars().take(64).collect::<String>());
+    Failure { path, source: io::Error::new(io::ErrorKind::InvalidData, message) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! The whole test run: checks, tests without a cluster, the chart, and the end-to-end tests on the lab.
+
+mod libtest;
+mod summary;
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::thread;
+
+use anyhow::{Context as _, Result, anyhow};
+
+use self::summary::Summary;
+use crate::dirs::Dirs;
+use crate::lab::{self, Shape, State};
+use crate::report::Reporter;
+use crate::setup::{self, Parts};
+use crate::step::nice;
+use crate::{image, interrupt};
+
+const CHART: &str = "charts/rdma-operator";
+/// Test programs that need the lab: ignored when the workspace is tested.
+const ON_THE_LAB: [&str; 2] = ["e2e", "long"];
+
+/// Runs everything; the last line says how many tests passed, failed and were skipped.
+pub(crate) fn run(dirs: &Dirs, reporter: &Reporter, long: bool) -> Result<()> {
+    lab::expect_none(dirs)?;
+    let mut run = Run { dirs, reporter, summary: Summary::default() };
+    // What the lab is made of takes longest and needs nothing of ours: it is built beside the rest.
+    let parts = thread::scope(|scope| {
+        let parts = scope.spawn(|| setup::run(dirs, reporter));
+        run.checks();
+        parts.join().map_err(|_| anyhow!("the thread that prepares the lab ended early"))?
+    });
+    run.summary.prepared(parts.is_ok());
+    if let Ok(parts) = parts {
+        run.on_the_lab(&parts, long);
+    }
+    run.summary.print(&reporter.timings())
+}
+
+struct Run<'a> {
+    dirs: &'a Dirs,
+    reporter: &'a Reporter,
+    summary: Summary,
+}
+
+impl Run<'_> {
+    /// What needs no cluster. Each goes on after another failed.
+    fn checks(&mut self) {
+        self.check("fmt", &["fmt", "--all", "--check"]);
+        self.check("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]);
+        self.tests("tests", &["test", "--workspace", "--no-fail-fast"], &[]);
+    }
+
+    fn on_the_lab(&mut self, parts: &Parts, long: bool) {
+        self.chart(parts);
+        let image = image::build(self.dirs, self.reporter);
+        let up = image.and_then(|_| lab::up(self.dirs, self.reporter, parts, &Shape::default()));
+        self.summary.prepared(up.is_ok());
+        if up.is_err() {
+            return; // what was up of it is down again
+        }
+        for name in ON_THE_LAB {
+            if !self.has_tests(name) || (name == "long" && !long) {
+                continue;
+            }
+            let test = ["test", "--test", name, "--", "--ignored", "--test-threads=1", "--nocapture"];
+            if !self.tests(name, &test, &self.lab_environment()) {
+                self.dump();
+            }
+        }
+        interrupt::forget();
+        let down = self.reporter.step("lab down", |_| lab::down(self.dirs));
+        self.summary.prepared(down.is_ok());
+    }
+
+    /// The chart is well-formed and renders.
+    fn chart(&mut self, parts: &Parts) {
+        for (name, words) in [
+            ("helm lint", &["lint", "--strict", CHART][..]),
+            ("helm template", &["template", "rdma-operator", CHART, "--namespace", "rdma-operator"][..]),
+        ] {
+            let outcome = self.reporter.step(name, |step| {
+                step.run(Command::new(&parts.helm).args(words).current_dir(&self.dirs.repo))
+            });
+            self.summary.check(name, outcome.is_ok());
+        }
+    }
+
+    fn check(&mut self, name: &str, words: &[&str]) {
+        let outcome = self.reporter.step(name, |step| step.run(&mut self.cargo(words)));
+        self.summary.check(name, outcome.is_ok());
+    }
+
+    /// Runs tests and counts them; whether all passed.
+    fn tests(&mut self, name: &str, words: &[&str], environment: &[(&str, PathBuf)]) -> bool {
+        let mut log = None;
+        let outcome = self.reporter.step(name, |step| {
+            log = Some(step.log.clone());
+            step.run(self.cargo(words).envs(environment.iter().map(|(key, value)| (*key, value))))
+        });
+        let output = log.map(std::fs::read).and_then(Result::ok).unwrap_or_default();
+        let elsewhere: &[&str] = if ON_THE_LAB.contains(&name) { &[] } else { &ON_THE_LAB };
+        self.summary.tests(
+            name,
+            libtest::count(&String::from_utf8_lossy(&output), elsewhere),
+            outcome.is_ok(),
+        );
+        outcome.is_ok()
+    }
+
+    fn cargo(&self, words: &[&str]) -> Command {
+        let mut cargo = nice("cargo");
+        cargo.args(words).current_dir(&self.dirs.repo).env("CARGO_TARGET_DIR", &self.dirs.target);
+        cargo
+    }
+
+    fn has_tests(&self, name: &str) -> bool {
+        let tests = self.dirs.repo.join("tests");
+        tests.join(name).join("main.rs").exists() || tests.join(format!("{name}.rs")).exists()
+    }
+
+    /// What the tests on the lab are told.
+    fn lab_environment(&self) -> [(&'static str, PathBuf); 3] {
+        let state = State::new(self.dirs);
+        [
+            ("RDMA_LAB", state.folder.clone()),
+            ("RDMA_LAB_BIN", state.bin()),
+            ("RDMA_OPERATOR_IMAGE", image::OPERATOR.into()),
+        ]
+    }
+
+    /// Keeps what the cluster looked like when a test failed.
+    fn dump(&self) {
+        let folder = self.dirs.logs().join("cluster");
+        let written = lab::dump(&State::new(self.dirs), &folder).context("asking the cluster");
+        self.reporter.say(&match written {
+            Ok(()) => format!("what the cluster looked like: {}", folder.display()),
+            Err(error) => format!("{error:#}"),
+        });
+    }
+}
