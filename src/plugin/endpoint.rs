@@ -66,7 +66,7 @@ impl Serving {
         let server = Server::builder()
             .add_service(DevicePluginServer::new(service))
             .serve_with_incoming_shutdown(UnixListenerStream::new(listener), stop.clone().cancelled_owned());
-        let serving = Self { name, path, inode, stop, task: tokio::spawn(server) };
+        let mut serving = Self { name, path, inode, stop, task: tokio::spawn(server) };
         match dial(&serving.path, call).await {
             Ok(()) => Ok(serving),
             Err(source) => {
@@ -78,25 +78,41 @@ impl Serving {
     }
 
     /// Whether the socket's path still leads to this server. The kubelet empties its directory when it starts.
-    pub(crate) fn is_in_place(&self) -> bool {
+    fn is_in_place(&self) -> bool {
         inode(&self.path).is_ok_and(|inode| inode == self.inode)
+    }
+
+    /// Whether it can be reached.
+    pub(crate) fn is_well(&self) -> bool {
+        !self.task.is_finished() && self.is_in_place()
     }
 
     /// Returns when the server has ended by itself.
     pub(crate) async fn ended(&mut self) {
-        // An error here says no more than that it ended: it is made anew in any case.
-        let _ = (&mut self.task).await;
+        if !self.task.is_finished() {
+            // An error here says no more than that it ended: it is made anew in any case.
+            let _ = (&mut self.task).await;
+        }
     }
 
     /// Ends the server and takes the socket away.
-    pub(crate) async fn stop(mut self) {
+    pub(crate) async fn stop(&mut self) {
         self.stop.cancel();
-        if !self.task.is_finished() && tokio::time::timeout(DRAIN, &mut self.task).await.is_err() {
-            self.task.abort();
+        if !self.task.is_finished() {
+            // What is open for longer is cut off by the drop.
+            let _ = tokio::time::timeout(DRAIN, &mut self.task).await;
         }
         if self.is_in_place() {
             let _ = std::fs::remove_file(&self.path);
         }
+    }
+}
+
+impl Drop for Serving {
+    /// A server never outlives what made it, whichever way that ends.
+    fn drop(&mut self) {
+        self.stop.cancel();
+        self.task.abort();
     }
 }
 

@@ -33,6 +33,9 @@ pub async fn run(
     if let Some(trouble) = &first.trouble {
         tracing::warn!(reason = trouble.reason, "{}", trouble.message);
     }
+    // Whatever ends this, dropping it included, ends all that it started.
+    let shutdown = shutdown.child_token();
+    let _ends = shutdown.clone().drop_guard();
     let (state, directory) = watch::channel(first);
     let watching = tokio::spawn(watcher.run(state, settings.timing.clone(), shutdown.clone()));
     let mut manager = Manager {

@@ -50,6 +50,9 @@ pub struct Timing {
     pub call: Duration,
     /// How long after a registration the kubelet may have no list stream open.
     pub stream: Duration,
+    /// How long the kubelet gets to notice that a list stream has ended, before the same resource is registered
+    /// again: it finds its clients by resource name, and would take the new one down in the old one's place.
+    pub settle: Duration,
     /// How long a resource without devices stays served, so that the kubelet sees the empty list.
     pub linger: Duration,
 }
@@ -64,6 +67,7 @@ impl Default for Timing {
             retry_max: Duration::from_secs(30),
             call: Duration::from_secs(10),
             stream: Duration::from_secs(5),
+            settle: Duration::from_millis(500),
             linger: Duration::from_secs(2),
         }
     }

@@ -1,5 +1,6 @@
 //! The life of one resource: serve, dial ourselves, register, watch over it, and again.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -46,11 +47,14 @@ impl Worker {
         let end = finished(self.stop.clone(), self.list.clone(), self.settings.timing.linger);
         let mut serving = None;
         tokio::select! {
+            biased;
             () = end => {}
             () = self.work(&mut serving) => {}
         }
-        if let Some(serving) = serving {
-            serving.stop().await;
+        stop(&mut serving).await;
+        if !self.stop.is_cancelled() {
+            // The resource may return at once, under a new worker.
+            sleep(self.settings.timing.settle).await;
         }
     }
 
@@ -65,14 +69,17 @@ impl Worker {
                     let serving = slot.insert(serving);
                     self.hold(serving, &mut open, &mut backoff).await;
                     self.board.restarted(&self.resource);
+                    let was_read = *open.borrow() > 0;
+                    stop(slot).await;
+                    if was_read {
+                        sleep(self.settings.timing.settle).await;
+                    }
                 }
                 Err(error) => {
+                    let path = error.taken().map(Path::to_owned);
                     self.tell(error.trouble());
-                    self.pause(&mut backoff).await;
+                    self.pause(&mut backoff, || path.as_ref().is_some_and(|path| !path.exists())).await;
                 }
-            }
-            if let Some(serving) = slot.take() {
-                serving.stop().await;
             }
         }
     }
@@ -100,7 +107,7 @@ impl Worker {
         let mut lost = 0;
         loop {
             let seen = self.directory.borrow_and_update().clone();
-            if !serving.is_in_place() {
+            if !serving.is_well() {
                 return;
             }
             if let Some(trouble) = seen.trouble {
@@ -111,6 +118,9 @@ impl Worker {
                 }
                 backoff.reset();
                 continue;
+            }
+            if !unread(open, self.settings.timing.settle).await {
+                return;
             }
             let call = self.settings.timing.call;
             match registration::register(&kubelet, &serving.name, &self.resource, call).await {
@@ -127,7 +137,9 @@ impl Worker {
                         }
                         None => {}
                     }
-                    if since.elapsed() > self.settings.timing.retry_max {
+                    // One that was read for long is no sign of a rival.
+                    let timing = &self.settings.timing;
+                    if since.elapsed() > timing.retry_max + 2 * timing.stream {
                         backoff.reset();
                         lost = 0;
                     }
@@ -135,10 +147,7 @@ impl Worker {
                     self.tell(not_read(lost));
                 }
             }
-            tokio::select! {
-                () = serving.ended() => return,
-                () = self.pause(backoff) => {}
-            }
+            self.pause(backoff, || !serving.is_well()).await;
         }
     }
 
@@ -156,7 +165,7 @@ impl Worker {
                 () = serving.ended() => return Some(Next::Serve),
                 changed = self.directory.changed() => {
                     let seen = self.directory.borrow_and_update().clone();
-                    if changed.is_err() || !serving.is_in_place() {
+                    if changed.is_err() || !serving.is_well() {
                         return Some(Next::Serve);
                     }
                     if seen.generation != generation || seen.trouble.is_some() {
@@ -180,24 +189,39 @@ impl Worker {
         self.board.trouble(&self.resource, trouble, told);
     }
 
-    /// Waits before the next attempt; a new kubelet or a removed socket ends the wait.
-    async fn pause(&mut self, backoff: &mut Backoff) {
+    /// Waits before the next attempt. A kubelet that comes or goes ends the wait, and so does `wake` after a change
+    /// in the directory.
+    async fn pause(&mut self, backoff: &mut Backoff, wake: impl Fn() -> bool) {
         let pause = sleep(backoff.next());
         tokio::pin!(pause);
-        let before = self.directory.borrow().generation;
-        tokio::select! {
-            () = &mut pause => {}
-            changed = self.directory.changed() => {
-                if self.directory.borrow().generation != before {
-                    backoff.reset();
-                }
-                if changed.is_err() {
-                    // The watcher is gone: this ends by the stop token. Do not spin until then.
-                    pause.await;
+        let before = self.directory.borrow_and_update().clone();
+        loop {
+            tokio::select! {
+                () = &mut pause => return,
+                changed = self.directory.changed() => {
+                    if changed.is_err() {
+                        // The watcher is gone: this ends by the stop token. Do not spin until then.
+                        return pause.await;
+                    }
+                    let seen = self.directory.borrow_and_update().clone();
+                    if seen.generation != before.generation {
+                        return backoff.reset();
+                    }
+                    if seen.trouble != before.trouble || wake() {
+                        return;
+                    }
                 }
             }
         }
     }
+}
+
+/// Leaves the server in its slot until it is done: what drops this half-way can do it again.
+async fn stop(slot: &mut Option<Serving>) {
+    if let Some(serving) = slot {
+        serving.stop().await;
+    }
+    *slot = None;
 }
 
 fn not_read(times: u32) -> Trouble {
@@ -211,6 +235,11 @@ fn not_read(times: u32) -> Trouble {
                   register this resource name"
             .to_owned(),
     }
+}
+
+/// Waits for the list streams of an earlier registration to end; false when they do not.
+async fn unread(open: &mut watch::Receiver<usize>, limit: Duration) -> bool {
+    *open.borrow() == 0 || tokio::time::timeout(limit, open.wait_for(|count| *count == 0)).await.is_ok()
 }
 
 async fn wait(until: Option<Instant>) {
