@@ -149,7 +149,10 @@ impl Handle {
         let overruns = self.shared.overruns();
         let kernel = SocketAddr::new(0, 0);
         let messages = match self.requests.request(message, kernel) {
-            Ok(messages) => Box::pin(messages) as _,
+            Ok(messages) => {
+                self.shared.submitted();
+                Box::pin(messages) as _
+            }
             // The only failure is a connection that is gone, which an ended stream says too.
             Err(_) => Box::pin(futures::stream::empty()) as _,
         };
