@@ -46,6 +46,8 @@ pub(super) struct Shared {
     /// Requests handed over and not yet seen to by the connection.
     submitted: AtomicUsize,
     connection: AtomicWaker,
+    /// Held while a list is read: the kernel runs one at a time on a socket.
+    pub(super) dumps: tokio::sync::Mutex<()>,
     pub(super) blocking: Blocking,
 }
 
@@ -138,6 +140,7 @@ where
         overruns: watch::Sender::new(0),
         submitted: AtomicUsize::new(0),
         connection: AtomicWaker::new(),
+        dumps: tokio::sync::Mutex::new(()),
         blocking: Blocking::new(blocking),
     });
     let (events, received) = mpsc::unbounded();

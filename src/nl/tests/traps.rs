@@ -163,6 +163,47 @@ async fn answer_that_came_before_the_overrun_counts() {
     assert_eq!(result.unwrap().name, "a");
 }
 
+#[tokio::test]
+async fn lists_made_together_take_turns() {
+    let (handle, _events, mut kernel) = connect();
+    let (first, second, ()) =
+        tokio::join!(async { handle.device().list().await }, async { handle.device().list().await }, async {
+            let request = kernel.request().await;
+            // A list runs: the other one must not be asked for.
+            let early = tokio::time::timeout(SHORT, kernel.request()).await;
+            assert!(early.is_err());
+            kernel.send(&[done(&request, 0)]);
+            kernel.answer([device(1, "a", 1)]).await;
+        });
+    assert!(first.unwrap().is_empty());
+    assert_eq!(second.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn busy_socket_is_asked_again() {
+    let (handle, _events, mut kernel) = connect();
+    let (devices, ()) = tokio::join!(async { handle.device().list().await }, async {
+        for _ in 0..3 {
+            let request = kernel.request().await;
+            assert_eq!(request.header.flags, 0x305);
+            kernel.send(&[error(&request, -errno::EBUSY, &[])]);
+        }
+        kernel.answer([device(1, "a", 1)]).await;
+    });
+    assert_eq!(devices.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn socket_that_stays_busy_meets_the_deadline() {
+    let (handle, _events, mut kernel) = connect();
+    let (devices, ()) = tokio::join!(async { handle.with_timeout(SHORT).device().list().await }, async {
+        while let Ok(request) = tokio::time::timeout(SHORT * 2, kernel.request()).await {
+            kernel.send(&[error(&request, -errno::EBUSY, &[])]);
+        }
+    });
+    assert!(matches!(devices, Err(Error::Deadline { .. })), "{devices:?}");
+}
+
 /// The next request, answered by bytes in place of a message, under its sequence number.
 async fn answered_by(bytes: impl FnOnce(u32) -> Vec<u8>) -> Error {
     let (handle, _events, mut kernel) = connect();
