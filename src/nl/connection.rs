@@ -46,6 +46,8 @@ pub(super) struct Shared {
     /// Requests handed over and not yet seen to by the connection.
     submitted: AtomicUsize,
     connection: AtomicWaker,
+    /// Set to end the connection.
+    stop: AtomicBool,
     /// Held while a list is read: the kernel runs one at a time on a socket.
     pub(super) dumps: tokio::sync::Mutex<()>,
     pub(super) blocking: Blocking,
@@ -63,6 +65,12 @@ impl Shared {
     /// To be called after a request has been put into netlink-proto's queue.
     pub(super) fn submitted(&self) {
         self.submitted.fetch_add(1, Ordering::AcqRel);
+        self.connection.wake();
+    }
+
+    /// Ends the connection: the socket is in a state that nothing else helps.
+    pub(super) fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
         self.connection.wake();
     }
 }
@@ -140,6 +148,7 @@ where
         overruns: watch::Sender::new(0),
         submitted: AtomicUsize::new(0),
         connection: AtomicWaker::new(),
+        stop: AtomicBool::new(false),
         dumps: tokio::sync::Mutex::new(()),
         blocking: Blocking::new(blocking),
     });
@@ -224,7 +233,7 @@ impl<S: AsyncSocket> Future for Connection<S> {
         while let Poll::Ready(Some((message, _))) = Pin::new(&mut self.unsolicited).poll_next(cx) {
             self.forward(message);
         }
-        if ended || self.is_unused() {
+        if ended || self.shared.stop.load(Ordering::Acquire) || self.is_unused() {
             self.shared.closed.store(true, Ordering::Release);
             self.events.close_channel();
             return Poll::Ready(());

@@ -11,7 +11,10 @@ use super::{
     error::{Error, RequestName, Result},
     packet::{NldevMessage, RdmaMessage},
     reply::{Messages, Replies},
-    request::{ChardevHandle, DeviceHandle, LinkHandle, PortHandle, ResourceHandle, SystemHandle},
+    request::{
+        ChardevHandle, DeviceHandle, FrmrHandle, LinkHandle, PortHandle, ResourceHandle, StatsHandle,
+        SystemHandle,
+    },
 };
 
 /// Makes requests. Cheap to clone; all clones use one connection.
@@ -75,6 +78,16 @@ impl Handle {
         ResourceHandle::new(self.clone())
     }
 
+    /// Counters.
+    pub fn stats(&self) -> StatsHandle {
+        StatsHandle::new(self.clone())
+    }
+
+    /// Pools of fast registration memory regions.
+    pub fn frmr(&self) -> FrmrHandle {
+        FrmrHandle::new(self.clone())
+    }
+
     /// Soft links.
     pub fn link(&self) -> LinkHandle {
         LinkHandle::new(self.clone())
@@ -111,12 +124,31 @@ impl Handle {
     /// # Errors
     /// See [`Replies::next`]. A list that is not known to be complete is an error.
     pub async fn dump(&self, message: NldevMessage) -> Result<Vec<NldevMessage>> {
+        let mut messages = Vec::new();
+        let take = |message| {
+            messages.push(message);
+            Ok(())
+        };
+        self.dump_with(message, take).await?;
+        Ok(messages)
+    }
+
+    /// Asks for a whole list and hands on each message of it.
+    pub(super) async fn dump_with(
+        &self,
+        message: NldevMessage,
+        mut take: impl FnMut(NldevMessage) -> Result<()>,
+    ) -> Result<()> {
         let deadline = self.deadline();
         // Lists made by this call queue up here rather than annoy the kernel.
         let Ok(_turn) = tokio::time::timeout_at(deadline, self.shared.dumps.lock()).await else {
             return Err(Error::Deadline { request: RequestName::new(&message, true), after: self.timeout });
         };
-        Replies::new(self.clone(), message, true, deadline).collect().await
+        let mut replies = Replies::new(self.clone(), message, true, deadline);
+        while let Some(reply) = replies.next().await {
+            take(reply?)?;
+        }
+        Ok(())
     }
 
     /// Asks for one object and makes a view of it.

@@ -96,6 +96,11 @@ impl Replies {
         None
     }
 
+    /// Nothing more is wanted.
+    pub(super) fn end(&mut self) {
+        self.ended = true;
+    }
+
     async fn send_again(&mut self) {
         if let Some((message, wait)) = self.again.take() {
             tokio::time::sleep_until(self.deadline.min(Instant::now() + wait)).await;
