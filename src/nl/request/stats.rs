@@ -137,10 +137,11 @@ impl StatsHandle {
     /// # Errors
     /// EINVAL in auto mode or if the driver cannot, ENOENT if there is no such QP or counter, EPERM.
     pub async fn bind_qp(&self, device: u32, port: u32, lqpn: u32, counter: Option<u32>) -> Result<u32> {
-        let mut attributes = place(device, port);
-        attributes.extend([OF_QPS, NldevAttribute::StatMode(CounterMode::Manual.number())]);
-        attributes.extend(counter.map(NldevAttribute::StatCounterId));
+        // The order of rdma(8); the kernel does not mind.
+        let mut attributes = vec![NldevAttribute::StatMode(CounterMode::Manual.number()), OF_QPS];
+        attributes.extend(place(device, port));
         attributes.push(NldevAttribute::ResLqpn(lqpn));
+        attributes.extend(counter.map(NldevAttribute::StatCounterId));
         let message = NldevMessage::new(NldevCommand::StatSet, attributes);
         let request = RequestName::new(&message, false);
         let Some(reply) = self.handle.doit(message).await? else { return Err(Error::NoReply { request }) };
