@@ -28,27 +28,27 @@ impl NetlinkMessageCodec for RdmaCodec {
     where
         T: NetlinkDeserializable + Debug,
     {
-        while !datagram.is_empty() {
-            let Some(header) = datagram.first_chunk::<HEADER>().map(read_header) else {
-                // Too short to say whom it answers; the deadline of that request will.
-                tracing::warn!(bytes = datagram.len(), "netlink datagram with a rest shorter than a header");
-                datagram.clear();
-                break;
-            };
-            let claimed = usize::try_from(header.length).unwrap_or(usize::MAX);
-            if claimed < HEADER || claimed > datagram.len() {
-                let rest = datagram.split();
-                return Ok(undecodable(header, rest.get(HEADER..).unwrap_or_default()));
-            }
-            let message = datagram.split_to(claimed);
-            let padding = claimed.next_multiple_of(4) - claimed;
-            let _ = datagram.split_to(padding.min(datagram.len()));
-            return match NetlinkMessage::<T>::deserialize(&message) {
-                Ok(decoded) => Ok(Some(decoded)),
-                Err(_) => Ok(undecodable(header, message.get(HEADER..).unwrap_or_default())),
-            };
+        if datagram.is_empty() {
+            return Ok(None);
         }
-        Ok(None)
+        let Some(header) = datagram.first_chunk::<HEADER>().map(read_header) else {
+            // Too short to say whom it answers; the deadline of that request will.
+            tracing::warn!(bytes = datagram.len(), "netlink datagram with a rest shorter than a header");
+            datagram.clear();
+            return Ok(None);
+        };
+        let claimed = usize::try_from(header.length).unwrap_or(usize::MAX);
+        if claimed < HEADER || claimed > datagram.len() {
+            let rest = datagram.split();
+            return Ok(undecodable(header, rest.get(HEADER..).unwrap_or_default()));
+        }
+        let message = datagram.split_to(claimed);
+        let padding = claimed.next_multiple_of(4) - claimed;
+        let _ = datagram.split_to(padding.min(datagram.len()));
+        Ok(match NetlinkMessage::<T>::deserialize(&message) {
+            Ok(decoded) => Some(decoded),
+            Err(_) => undecodable(header, message.get(HEADER..).unwrap_or_default()),
+        })
     }
 
     fn encode<T>(message: NetlinkMessage<T>, datagram: &mut BytesMut) -> io::Result<()>

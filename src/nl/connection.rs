@@ -7,13 +7,13 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::{Context, Poll},
     time::Duration,
 };
 
-use futures::{Stream, channel::mpsc};
+use futures::{Stream, channel::mpsc, task::AtomicWaker};
 use netlink_packet_core::{NetlinkMessage, NetlinkPayload};
 use netlink_proto::sys::{AsyncSocket, SocketAddr, TokioSocket, protocols::NETLINK_RDMA};
 use tokio::sync::watch;
@@ -43,6 +43,13 @@ pub(super) struct Shared {
     closed: AtomicBool,
     /// Counts the times the kernel had no room for a message.
     overruns: watch::Sender<u64>,
+    /// Requests handed over and not yet seen to by the connection.
+    submitted: AtomicUsize,
+    connection: AtomicWaker,
+    /// Set to end the connection.
+    stop: AtomicBool,
+    /// Held while a list is read: the kernel runs one at a time on a socket.
+    pub(super) dumps: tokio::sync::Mutex<()>,
     pub(super) blocking: Blocking,
 }
 
@@ -53,6 +60,18 @@ impl Shared {
 
     pub(super) fn overruns(&self) -> watch::Receiver<u64> {
         self.overruns.subscribe()
+    }
+
+    /// To be called after a request has been put into netlink-proto's queue.
+    pub(super) fn submitted(&self) {
+        self.submitted.fetch_add(1, Ordering::AcqRel);
+        self.connection.wake();
+    }
+
+    /// Ends the connection: the socket is in a state that nothing else helps.
+    pub(super) fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+        self.connection.wake();
     }
 }
 
@@ -127,6 +146,10 @@ where
     let shared = Arc::new(Shared {
         closed: AtomicBool::new(false),
         overruns: watch::Sender::new(0),
+        submitted: AtomicUsize::new(0),
+        connection: AtomicWaker::new(),
+        stop: AtomicBool::new(false),
+        dumps: tokio::sync::Mutex::new(()),
         blocking: Blocking::new(blocking),
     });
     let (events, received) = mpsc::unbounded();
@@ -197,12 +220,20 @@ impl<S: AsyncSocket> Future for Connection<S> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.shared.connection.register(cx.waker());
         // Replies are handed to their requests in here, so before the overrun that would fail them.
-        let ended = Pin::new(&mut self.inner).poll(cx).is_ready();
+        let mut ended = Pin::new(&mut self.inner).poll(cx).is_ready();
+        // netlink-proto sends one request a poll and does not ask to be polled for the next: requests made
+        // together would wait for each other's replies. One more try for each that was handed over.
+        for _ in 0..self.shared.submitted.swap(0, Ordering::AcqRel) {
+            self.inner.poll_requests(cx);
+            self.inner.poll_send_messages(cx);
+            ended |= self.inner.should_shut_down();
+        }
         while let Poll::Ready(Some((message, _))) = Pin::new(&mut self.unsolicited).poll_next(cx) {
             self.forward(message);
         }
-        if ended || self.is_unused() {
+        if ended || self.shared.stop.load(Ordering::Acquire) || self.is_unused() {
             self.shared.closed.store(true, Ordering::Release);
             self.events.close_channel();
             return Poll::Ready(());

@@ -48,6 +48,13 @@ pub enum Error {
         /// The request.
         request: RequestName,
     },
+    /// The kernel sends empty tables without end, as it does when one object is larger than its buffer. The
+    /// connection is ended, for the kernel would not stop.
+    #[error("{request} sends only empty tables")]
+    NoProgress {
+        /// The request.
+        request: RequestName,
+    },
     /// Acknowledged, but without the data asked for.
     #[error("{request} was acknowledged without data")]
     NoReply {
@@ -146,6 +153,7 @@ impl Error {
             Self::Kernel { request, .. }
             | Self::DumpFailed { request, .. }
             | Self::Incomplete { request }
+            | Self::NoProgress { request }
             | Self::NoReply { request }
             | Self::Undecodable { request, .. }
             | Self::MissingAttribute { request, .. }

@@ -4,13 +4,17 @@ use std::{sync::Arc, time::Duration};
 
 use netlink_packet_core::{NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkMessage};
 use netlink_proto::{ConnectionHandle, sys::SocketAddr};
+use tokio::time::Instant;
 
 use super::{
     connection::Shared,
     error::{Error, RequestName, Result},
     packet::{NldevMessage, RdmaMessage},
-    reply::Replies,
-    request::{ChardevHandle, DeviceHandle, LinkHandle, PortHandle, ResourceHandle, SystemHandle},
+    reply::{Messages, Replies},
+    request::{
+        ChardevHandle, DeviceHandle, FrmrHandle, LinkHandle, PortHandle, ResourceHandle, StatsHandle,
+        SystemHandle,
+    },
 };
 
 /// Makes requests. Cheap to clone; all clones use one connection.
@@ -74,6 +78,16 @@ impl Handle {
         ResourceHandle::new(self.clone())
     }
 
+    /// Counters.
+    pub fn stats(&self) -> StatsHandle {
+        StatsHandle::new(self.clone())
+    }
+
+    /// Pools of fast registration memory regions.
+    pub fn frmr(&self) -> FrmrHandle {
+        FrmrHandle::new(self.clone())
+    }
+
     /// Soft links.
     pub fn link(&self) -> LinkHandle {
         LinkHandle::new(self.clone())
@@ -81,12 +95,15 @@ impl Handle {
 
     /// Sends a request for one object; the replies come as they arrive.
     pub fn send_doit(&self, message: NldevMessage) -> Replies {
-        self.send(message, false)
+        Replies::new(self.clone(), message, false, self.deadline())
     }
 
     /// Sends a request for a list; the replies come as they arrive, so that a long list need not be held.
+    ///
+    /// The kernel runs one list at a time on a socket: while one runs, another is asked for again until it gets its
+    /// turn or its time is up.
     pub fn send_dump(&self, message: NldevMessage) -> Replies {
-        self.send(message, true)
+        Replies::new(self.clone(), message, true, self.deadline())
     }
 
     /// Asks for one object; `None` when the kernel only acknowledged.
@@ -107,7 +124,31 @@ impl Handle {
     /// # Errors
     /// See [`Replies::next`]. A list that is not known to be complete is an error.
     pub async fn dump(&self, message: NldevMessage) -> Result<Vec<NldevMessage>> {
-        self.send_dump(message).collect().await
+        let mut messages = Vec::new();
+        let take = |message| {
+            messages.push(message);
+            Ok(())
+        };
+        self.dump_with(message, take).await?;
+        Ok(messages)
+    }
+
+    /// Asks for a whole list and hands on each message of it.
+    pub(super) async fn dump_with(
+        &self,
+        message: NldevMessage,
+        mut take: impl FnMut(NldevMessage) -> Result<()>,
+    ) -> Result<()> {
+        let deadline = self.deadline();
+        // Lists made by this call queue up here rather than annoy the kernel.
+        let Ok(_turn) = tokio::time::timeout_at(deadline, self.shared.dumps.lock()).await else {
+            return Err(Error::Deadline { request: RequestName::new(&message, true), after: self.timeout });
+        };
+        let mut replies = Replies::new(self.clone(), message, true, deadline);
+        while let Some(reply) = replies.next().await {
+            take(reply?)?;
+        }
+        Ok(())
     }
 
     /// Asks for one object and makes a view of it.
@@ -139,21 +180,24 @@ impl Handle {
         &self.shared
     }
 
-    fn send(&self, message: NldevMessage, dump: bool) -> Replies {
-        let request = RequestName::new(&message, dump);
+    fn deadline(&self) -> Instant {
+        Instant::now() + self.timeout
+    }
+
+    /// Hands a request to the connection.
+    pub(super) fn submit(&self, message: NldevMessage, dump: bool) -> Messages {
         // The kernel takes any bit of NLM_F_DUMP for a dump: nothing but these flags is ever sent.
         let flags = NLM_F_REQUEST | NLM_F_ACK | if dump { NLM_F_DUMP } else { 0 };
         let mut message = NetlinkMessage::from(RdmaMessage::from(message));
         message.header.flags = flags;
-        // Before sending: an overrun from here on may hit the answer.
-        let overruns = self.shared.overruns();
-        let kernel = SocketAddr::new(0, 0);
-        let messages = match self.requests.request(message, kernel) {
-            Ok(messages) => Box::pin(messages) as _,
+        match self.requests.request(message, SocketAddr::new(0, 0)) {
+            Ok(messages) => {
+                self.shared.submitted();
+                Box::pin(messages)
+            }
             // The only failure is a connection that is gone, which an ended stream says too.
-            Err(_) => Box::pin(futures::stream::empty()) as _,
-        };
-        Replies::new(messages, overruns, request, self.timeout, self.shared.clone())
+            Err(_) => Box::pin(futures::stream::empty()),
+        }
     }
 }
 

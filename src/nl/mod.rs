@@ -46,9 +46,14 @@ pub use event::{Event, Events};
 pub use handle::Handle;
 pub use reply::Replies;
 pub use request::{
-    ChardevHandle, DeviceHandle, LinkHandle, LinkKind, PortHandle, ResourceHandle, SystemHandle,
+    ChardevHandle, DeviceHandle, FrmrHandle, LinkHandle, LinkKind, Listing, PortHandle, Query, RawQuery,
+    ResourceHandle, StatsHandle, SystemHandle,
 };
 pub use view::{
-    CharDevice, Device, DeviceType, DriverId, Guid, Missing, NameAssignType, NetnsMode, NodeType,
-    ParseGuidError, PhysState, Port, PortState, ResourceSummary, SummaryEntry, SystemInfo,
+    AutoCriteria, CharDevice, CmAddress, CmId, CmState, CompletionQueue, CounterMode, CounterStatus, Device,
+    DeviceType, DriverDetail, DriverId, DriverValue, Entry, FrmrPool, FrmrPoolKey, Guid, HwCounter,
+    MemoryRegion, Missing, MrCounters, NameAssignType, NetnsMode, NodeType, Owner, ParseGuidError,
+    PathMigState, PhysState, PollContext, Port, PortCounterStatus, PortCounters, PortSpace, PortState,
+    ProtectionDomain, QpCounter, QpCounterMode, QpState, QpType, QueuePair, RawResource, Resource,
+    ResourceSummary, SharedReceiveQueue, SrqType, SummaryEntry, SystemInfo, UserContext,
 };

@@ -3,31 +3,36 @@
 //! netlink-proto matches replies by sequence number and hands them on; what they mean for the request, and when
 //! to stop waiting, is decided here.
 
-use std::{num::NonZeroI32, pin::Pin, sync::Arc, time::Duration};
+use std::{num::NonZeroI32, pin::Pin, time::Duration};
 
 use futures::{Stream, StreamExt};
 use netlink_packet_core::{NetlinkMessage, NetlinkPayload};
 use tokio::{sync::watch, time::Instant};
 
 use super::{
-    connection::Shared,
+    errno,
     error::{Error, RequestName, Result},
     ext_ack,
+    handle::Handle,
     packet::{NldevMessage, RdmaMessage},
 };
 
-type Messages = Pin<Box<dyn Stream<Item = NetlinkMessage<RdmaMessage>> + Send>>;
+pub(super) type Messages = Pin<Box<dyn Stream<Item = NetlinkMessage<RdmaMessage>> + Send>>;
+
+/// Wait before a list is asked for again when the socket is busy with another one; doubled up to the second.
+const BUSY_WAIT: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
 
 /// The replies to one request, until the message that ends them.
 pub struct Replies {
+    handle: Handle,
     messages: Messages,
+    // Subscribed before the request was sent: an overrun from then on may have hit the answer.
     overruns: watch::Receiver<u64>,
     request: RequestName,
-    timeout: Duration,
     deadline: Instant,
     ended: bool,
-    // Keeps the sender of `overruns` alive.
-    _shared: Arc<Shared>,
+    /// The request, as long as it may have to be sent again, and how long to wait before that.
+    again: Option<(NldevMessage, Duration)>,
 }
 
 /// What one message means for the request.
@@ -39,15 +44,12 @@ enum Step {
 }
 
 impl Replies {
-    pub(super) fn new(
-        messages: Messages,
-        overruns: watch::Receiver<u64>,
-        request: RequestName,
-        timeout: Duration,
-        shared: Arc<Shared>,
-    ) -> Self {
-        let deadline = Instant::now() + timeout;
-        Self { messages, overruns, request, timeout, deadline, ended: false, _shared: shared }
+    pub(super) fn new(handle: Handle, message: NldevMessage, dump: bool, deadline: Instant) -> Self {
+        let request = RequestName::new(&message, dump);
+        let overruns = handle.shared().overruns();
+        let again = dump.then(|| (message.clone(), BUSY_WAIT.0));
+        let messages = handle.submit(message, dump);
+        Self { handle, messages, overruns, request, deadline, ended: false, again }
     }
 
     /// The request these replies belong to.
@@ -71,11 +73,18 @@ impl Replies {
                 _ = self.overruns.changed() => Step::Fail(Error::Overrun { request: self.request.clone() }),
                 () = tokio::time::sleep_until(self.deadline) => Step::Fail(Error::Deadline {
                     request: self.request.clone(),
-                    after: self.timeout,
+                    after: self.handle.timeout(),
                 }),
             };
             match step {
-                Step::Data(message) => return Some(Ok(message)),
+                Step::Data(message) => {
+                    self.again = None;
+                    return Some(Ok(message));
+                }
+                // A socket runs one list at a time, and another one runs.
+                Step::Fail(error) if error.errno() == Some(errno::EBUSY) && self.again.is_some() => {
+                    self.send_again().await;
+                }
                 Step::Skip => {}
                 Step::End => self.ended = true,
                 Step::Fail(error) => {
@@ -85,6 +94,19 @@ impl Replies {
             }
         }
         None
+    }
+
+    /// Nothing more is wanted.
+    pub(super) fn end(&mut self) {
+        self.ended = true;
+    }
+
+    async fn send_again(&mut self) {
+        if let Some((message, wait)) = self.again.take() {
+            tokio::time::sleep_until(self.deadline.min(Instant::now() + wait)).await;
+            self.messages = self.handle.submit(message.clone(), true);
+            self.again = Some((message, (wait * 2).min(BUSY_WAIT.1)));
+        }
     }
 
     /// All messages of the answer.

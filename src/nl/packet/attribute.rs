@@ -21,7 +21,10 @@ macro_rules! attributes {
 
         /// The kernel's names of the attribute numbers.
         pub mod number {
-            $( $(#[$doc])* pub const $kernel: u16 = $number; )*
+            $(
+                #[doc = concat!("Number of [`", stringify!($variant), "`](super::NldevAttribute::", stringify!($variant), ").")]
+                pub const $kernel: u16 = $number;
+            )*
         }
 
         /// Number, kernel name and wire type of every attribute of the table, in the order of their numbers.
@@ -95,6 +98,18 @@ macro_rules! attributes {
                 match self {
                     $( Self::$variant(value) => value.nested(), )*
                     Self::Other(_) | Self::Malformed(_) => None,
+                }
+            }
+
+            /// The nested list, taken out of the attribute; the attribute itself if it is no nest.
+            ///
+            /// # Errors
+            /// The attribute, if it is no nest.
+            pub fn into_nested(self) -> Result<Vec<NldevAttribute>, Self> {
+                use $crate::nl::packet::wire::Wire;
+                match self {
+                    $( Self::$variant(value) => value.into_nested().map_err(Self::$variant), )*
+                    other => Err(other),
                 }
             }
 

@@ -52,6 +52,9 @@ pub(super) trait Wire: Sized {
     fn nested(&self) -> Option<&[NldevAttribute]> {
         None
     }
+    fn into_nested(self) -> Result<Vec<NldevAttribute>, Self> {
+        Err(self)
+    }
 }
 
 macro_rules! number {
@@ -153,6 +156,9 @@ impl Wire for Nested {
     }
     fn nested(&self) -> Option<&[NldevAttribute]> {
         Some(&self.attributes)
+    }
+    fn into_nested(self) -> Result<Vec<NldevAttribute>, Self> {
+        Ok(self.attributes)
     }
 }
 

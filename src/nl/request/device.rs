@@ -7,11 +7,14 @@ use crate::nl::{
     error::{Error, RequestName, Result},
     handle::Handle,
     packet::{NldevAttribute, NldevCommand, NldevMessage},
-    view::Device,
+    view::{Device, DeviceType},
 };
 
 /// `IB_DEVICE_NAME_MAX - 1`: bytes of a device name.
 pub(super) const DEVICE_NAME_MAX: usize = 63;
+
+/// Bytes of a sub-device's name.
+const SUB_DEVICE_NAME_MAX: usize = 15;
 
 /// Requests about devices. Made by [`Handle::device`].
 #[derive(Debug, Clone)]
@@ -80,5 +83,42 @@ impl DeviceHandle {
             .map_err(|_| Error::InvalidRequest { request: name(), reason: "a negative descriptor" })?;
         let attributes = vec![NldevAttribute::DevIndex(index), NldevAttribute::NetNsFd(fd)];
         self.handle.block(NldevMessage::new(NldevCommand::Set, attributes), Some(netns)).await
+    }
+
+    /// Switches the self-adapting completion moderation of a device on or off (`SET`). It holds for completion
+    /// queues made from then on.
+    ///
+    /// # Errors
+    /// EINVAL if there is no such device, EOPNOTSUPP if the driver cannot, EPERM.
+    pub async fn set_adaptive_moderation(&self, index: u32, on: bool) -> Result<()> {
+        let attributes = vec![NldevAttribute::DevIndex(index), NldevAttribute::DevDim(on.into())];
+        self.handle.block(NldevMessage::new(NldevCommand::Set, attributes), None).await
+    }
+
+    /// Makes a sub-device of a device (`NEWDEV`). Since 6.11; mlx5 devices with planes only.
+    ///
+    /// The kernel gives no index back: look the device up afterwards.
+    ///
+    /// # Errors
+    /// EOPNOTSUPP if the driver cannot, EINVAL if there is no such device or the kernel is older, ENFILE if the name
+    /// is taken, EPERM; [`Error::InvalidRequest`] for a name that is empty or longer than 15 bytes.
+    pub async fn add_sub_device(&self, parent: u32, name: &str, kind: DeviceType) -> Result<()> {
+        let attributes = vec![
+            NldevAttribute::DevIndex(parent),
+            NldevAttribute::DevName(name.to_owned()),
+            NldevAttribute::DevType(kind.number()),
+        ];
+        let message = NldevMessage::new(NldevCommand::NewDev, attributes);
+        check_text(&message, name, SUB_DEVICE_NAME_MAX)?;
+        self.handle.block(message, None).await
+    }
+
+    /// Removes a sub-device (`DELDEV`). Since 6.11.
+    ///
+    /// # Errors
+    /// EOPNOTSUPP if the device is no sub-device, EINVAL if there is none or the kernel is older, EPERM.
+    pub async fn delete_sub_device(&self, index: u32) -> Result<()> {
+        let message = NldevMessage::new(NldevCommand::DelDev, vec![NldevAttribute::DevIndex(index)]);
+        self.handle.block(message, None).await
     }
 }

@@ -2,16 +2,22 @@
 
 mod chardev;
 mod device;
+mod frmr;
 mod link;
 mod port;
+mod query;
 mod resource;
+mod stats;
 mod system;
 
 pub use chardev::ChardevHandle;
 pub use device::DeviceHandle;
+pub use frmr::FrmrHandle;
 pub use link::{LinkHandle, LinkKind};
 pub use port::PortHandle;
+pub use query::{Listing, Query, RawQuery};
 pub use resource::ResourceHandle;
+pub use stats::StatsHandle;
 pub use system::SystemHandle;
 
 use super::{

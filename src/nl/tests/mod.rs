@@ -5,4 +5,5 @@ pub(in crate::nl) mod fixtures;
 mod kernel;
 mod monitor;
 mod requests;
+mod resources;
 mod traps;

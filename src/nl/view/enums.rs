@@ -54,6 +54,8 @@ macro_rules! kernel_enum {
     };
 }
 
+pub(super) use kernel_enum;
+
 kernel_enum! {
     /// `RDMA_NODE_*` (`include/rdma/ib_verbs.h`): what kind of node a device is.
     NodeType(u8), else "unknown" {

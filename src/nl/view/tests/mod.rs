@@ -1,5 +1,8 @@
 //! Views against what rdma(8) printed of the same replies.
 
+mod counters;
+mod resources;
+
 use std::fmt::Write;
 
 use super::{Device, Guid, Port, ResourceSummary, SystemInfo};
