@@ -165,8 +165,10 @@ fn end(child: &mut Child) -> Result<()> {
     Ok(())
 }
 
+/// What a command runs, the one that is run nicely included.
 fn program(command: &Command) -> String {
-    command.get_program().to_string_lossy().into_owned()
+    let nicely = (command.get_program() == "nice").then(|| command.get_args().nth(2)).flatten();
+    nicely.unwrap_or(command.get_program()).to_string_lossy().into_owned()
 }
 
 fn shown(command: &Command) -> String {

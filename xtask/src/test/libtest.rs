@@ -48,6 +48,11 @@ pub(crate) fn count(output: &str, elsewhere: &[&str]) -> Counts {
     total
 }
 
+/// The names of the tests that failed.
+pub(crate) fn failed(output: &str) -> Vec<&str> {
+    output.lines().filter_map(|line| line.trim().strip_prefix("test ")?.strip_suffix(" ... FAILED")).collect()
+}
+
 /// Reads `ok. 12 passed; 0 failed; 1 ignored; …`.
 fn parse(result: &str) -> Counts {
     let number = |word: &str| {
@@ -63,6 +68,11 @@ fn parse(result: &str) -> Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn failed_tests_are_named() {
+        assert_eq!(failed("test a::b ... ok\ntest a::c ... FAILED\n"), ["a::c"]);
+    }
 
     #[test]
     fn results_of_all_programs_are_summed() {

@@ -114,6 +114,9 @@ impl Run<'_> {
         });
         let elsewhere: Vec<&str> =
             ON_THE_LAB.iter().map(|(other, _)| *other).filter(|other| *other != name).collect();
+        for test in libtest::failed(&output) {
+            self.reporter.say(&format!("FAILED {name}: {test}"));
+        }
         self.summary.tests(name, libtest::count(&output, &elsewhere), outcome.is_ok());
         outcome.is_ok()
     }
