@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use anyhow::Context;
 use tokio_util::sync::CancellationToken;
 
 use super::Cluster;
@@ -43,6 +44,8 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: Args, stop: CancellationToken) -> anyhow::Result<()> {
+    pool::name::check(&format!("{}/x", args.resource_prefix))
+        .with_context(|| format!("--resource-prefix {}", args.resource_prefix))?;
     let client = connect(args.cluster.kubeconfig).await?;
     let pool = pool::Settings {
         prefix: args.resource_prefix,

@@ -4,6 +4,7 @@ mod agent;
 mod controller;
 mod crds;
 mod inventory;
+mod uninstall;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -38,6 +39,8 @@ enum Command {
     Crds(crds::Args),
     /// Shows this host's RDMA devices, ports and GIDs
     Inventory(inventory::Args),
+    /// The chart's pre-delete hook: deletes every SoftRdmaLink and waits until the nodes have removed theirs
+    Uninstall(uninstall::Args),
 }
 
 /// Where the API server is.
@@ -61,6 +64,7 @@ pub fn main() -> ExitCode {
         Command::Controller(args) => on_runtime(|stop| controller::run(args, stop)),
         Command::Crds(args) => crds::run(&args),
         Command::Inventory(args) => on_runtime(|_| inventory::run(args)),
+        Command::Uninstall(args) => on_runtime(|_| uninstall::run(args)),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
