@@ -60,12 +60,15 @@ async fn let_go(client: Client, left: &[SoftRdmaLink]) -> anyhow::Result<()> {
     let links: Api<SoftRdmaLink> = Api::all(client);
     for link in left {
         let name = link.name_any();
-        let others: Vec<&String> = link.finalizers().iter().filter(|finalizer| *finalizer != FINALIZER).collect();
+        let others: Vec<&String> =
+            link.finalizers().iter().filter(|finalizer| *finalizer != FINALIZER).collect();
         let patch = Patch::Merge(json!({"metadata": {"finalizers": others}}));
         ignore_gone(links.patch(&name, &PatchParams::default(), &patch).await.map(drop))
             .with_context(|| format!("cannot let softrdmalink {name} go"))?;
         let failing = link.status.as_ref().map_or(0, |status| status.desired_nodes);
-        tracing::warn!("softrdmalink {name}: let go; some of its {failing} nodes may keep a device: rdma link delete");
+        tracing::warn!(
+            "softrdmalink {name}: let go; some of its {failing} nodes may keep a device: rdma link delete"
+        );
     }
     Ok(())
 }

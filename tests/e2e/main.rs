@@ -1,0 +1,11 @@
+//! The whole thing on a real cluster with real soft RDMA: `cargo xtask test` brings the lab up and runs these, one
+//! after the other in the order of their names. Alone, each says that it needs the lab.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod admission;
+mod agent;
+mod controller;
+mod lab;
+mod links;
+mod pods;
+mod uninstall;
