@@ -61,7 +61,8 @@ impl Run<'_> {
         let image = image::build(self.dirs, self.reporter);
         let up = image.and_then(|_| lab::up(self.dirs, self.reporter, parts, &Shape::default()));
         self.summary.prepared(up.is_ok());
-        if up.is_err() {
+        if let Err(error) = up {
+            self.reporter.say(&format!("no tests on the lab: {error:#}"));
             return; // what was up of it is down again
         }
         for (name, limit) in ON_THE_LAB {
