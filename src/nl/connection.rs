@@ -109,7 +109,7 @@ pub fn new_connection() -> Result<(Connection, Handle, Events)> {
 /// [`SystemInfo::monitor`](super::SystemInfo::monitor).
 ///
 /// # Errors
-/// [`Error::Open`]; [`Error::Join`] with EPERM on Linux up to 6.12 without CAP_NET_ADMIN.
+/// [`Error::Open`]; [`Error::Join`] with EPERM on kernels before 6.12 without CAP_NET_ADMIN.
 pub fn new_monitor_connection() -> Result<(Connection, Handle, Events)> {
     let socket = open()?;
     socket.socket_ref().add_membership(RDMA_NL_GROUP_NOTIFY).map_err(Error::Join)?;
