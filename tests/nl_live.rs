@@ -10,7 +10,7 @@ use std::{
 
 use netlink_proto::sys::AsyncSocket;
 use rdma_operator::nl::{
-    Device, Error, Event, Events, Handle, LinkKind, Owner, PortState, errno, new_connection,
+    Device, DeviceType, Error, Event, Events, Handle, LinkKind, Owner, PortState, errno, new_connection,
     new_monitor_connection,
     packet::{NldevAttribute, NldevCommand, NldevMessage},
 };
@@ -229,8 +229,7 @@ async fn every_list_and_view_is_answered() {
     assert_eq!(handle.stats().get(siw, 1).await.unwrap_err().errno(), Some(errno::EINVAL));
     handle.stats().qp_mode(rxe, 1).await.unwrap();
     assert!(handle.stats().qp_counters(rxe, None).await.unwrap().is_empty());
-    let sub =
-        handle.device().add_sub_device(rxe, "nlt_smi", rdma_operator::nl::DeviceType::Smi).await.unwrap_err();
+    let sub = handle.device().add_sub_device(rxe, "nlt_smi", DeviceType::Smi).await.unwrap_err();
     assert_eq!(sub.errno(), Some(errno::EOPNOTSUPP));
     handle.link().del(siw).await.unwrap();
     handle.link().del(rxe).await.unwrap();
@@ -332,4 +331,72 @@ async fn nobody_may_look_and_not_touch() {
         assert!(matches!(failure, Error::Join(_)) && failure.is_permission(), "{failure:?}");
         assert!(!kernel_is(6, 12), "{failure:?}");
     }
+}
+
+/// A module that pretends to be a two-port InfiniBand HCA, with optional counters and sub-devices.
+struct FakeHca;
+
+impl FakeHca {
+    fn load() -> Option<Self> {
+        let output = Command::new("modprobe").args(["fakehca", "devices=1", "ports=2"]).output().unwrap();
+        output.status.success().then_some(Self)
+    }
+}
+
+impl Drop for FakeHca {
+    fn drop(&mut self) {
+        let _ = Command::new("modprobe").args(["-r", "fakehca"]).status();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a kernel with RDMA: cargo xtask test"]
+async fn hca_shows_ports_counters_and_sub_devices() {
+    let Some(_module) = FakeHca::load() else {
+        println!("skipped: this machine has no fakehca module");
+        return;
+    };
+    let (handle, _events) = connect();
+    let hca = device(&handle, "fake0").await;
+    assert_eq!((hca.port_count, hca.protocol.as_deref()), (2, Some("ib")));
+    for (number, port) in handle.port(hca.index).all(3).await {
+        match port {
+            Ok(port) => {
+                assert!(number <= 2);
+                assert!(
+                    port.lid.is_some() && port.subnet_prefix.is_some() && port.cap_flags.is_some(),
+                    "{port:?}"
+                );
+            }
+            Err(failure) => assert_eq!((number, failure.errno()), (3, Some(errno::EINVAL))),
+        }
+    }
+
+    let stats = handle.stats();
+    let optional = async || -> Vec<_> {
+        let status = stats.status(hca.index, 1).await.unwrap();
+        status.optional().map(|counter| (counter.name.clone(), counter.enabled)).collect()
+    };
+    let all = optional().await;
+    assert!(all.len() >= 2 && all.iter().all(|(_, enabled)| *enabled == Some(false)), "{all:?}");
+    let names: Vec<_> = all.iter().map(|(name, _)| name.as_str()).collect();
+    stats.enable(hca.index, 1, &names[..1]).await.unwrap();
+    stats.enable(hca.index, 1, &names[1..]).await.unwrap();
+    assert!(optional().await.iter().all(|(_, enabled)| *enabled == Some(true)));
+    let counters = stats.get(hca.index, 1).await.unwrap().counters;
+    assert!(names.iter().all(|name| counters.iter().any(|counter| counter.name == *name)), "{counters:?}");
+    stats.disable(hca.index, 1, &names).await.unwrap();
+    assert!(optional().await.iter().all(|(_, enabled)| *enabled == Some(false)));
+    let failure = stats.set_optional(hca.index, 1, &[0]).await.unwrap_err();
+    assert_eq!(failure.errno(), Some(errno::EINVAL));
+
+    let devices = handle.device();
+    devices.add_sub_device(hca.index, "nlt_smi", DeviceType::Smi).await.unwrap();
+    let sub = device(&handle, "nlt_smi").await;
+    assert_eq!((sub.device_type, sub.parent.as_deref()), (Some(DeviceType::Smi), Some("fake0")));
+    devices.delete_sub_device(sub.index).await.unwrap();
+    assert!(find(&handle, "nlt_smi").await.is_none());
+
+    let failure = handle.link().del(hca.index).await.unwrap_err();
+    assert_eq!(failure.errno(), Some(errno::EINVAL), "hardware is not to be deleted");
 }
