@@ -109,7 +109,7 @@ pub fn new_connection() -> Result<(Connection, Handle, Events)> {
 /// [`SystemInfo::monitor`](super::SystemInfo::monitor).
 ///
 /// # Errors
-/// [`Error::Open`]; [`Error::Join`] with EPERM on Linux up to 6.12 without CAP_NET_ADMIN.
+/// [`Error::Open`]; [`Error::Join`] with EPERM on kernels before 6.12 without CAP_NET_ADMIN.
 pub fn new_monitor_connection() -> Result<(Connection, Handle, Events)> {
     let socket = open()?;
     socket.socket_ref().add_membership(RDMA_NL_GROUP_NOTIFY).map_err(Error::Join)?;
@@ -230,8 +230,11 @@ impl<S: AsyncSocket> Future for Connection<S> {
             self.inner.poll_send_messages(cx);
             ended |= self.inner.should_shut_down();
         }
-        while let Poll::Ready(Some((message, _))) = Pin::new(&mut self.unsolicited).poll_next(cx) {
-            self.forward(message);
+        while let Poll::Ready(Some((message, sender))) = Pin::new(&mut self.unsolicited).poll_next(cx) {
+            // Whoever has CAP_NET_ADMIN may write to this socket. Only the kernel is port 0.
+            if sender.port_number() == 0 {
+                self.forward(message);
+            }
         }
         if ended || self.shared.stop.load(Ordering::Acquire) || self.is_unused() {
             self.shared.closed.store(true, Ordering::Release);

@@ -17,7 +17,8 @@ pub enum Error {
     /// No socket. See [`is_no_rdma`](Self::is_no_rdma).
     #[error("opening the NETLINK_RDMA socket")]
     Open(#[source] io::Error),
-    /// The notification group could not be joined. EPERM: Linux up to 6.12 wants CAP_NET_ADMIN for it.
+    /// The notification group could not be joined. EPERM: kernels before 6.12, which have no notifications, want
+    /// CAP_NET_ADMIN for it.
     #[error("joining the RDMA notification group")]
     Join(#[source] io::Error),
     /// The kernel refused the request.

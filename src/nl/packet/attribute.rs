@@ -58,17 +58,6 @@ macro_rules! attributes {
                 }
             }
 
-            /// Flags of the attribute's type field.
-            #[inline]
-            pub(super) fn flags(&self) -> u16 {
-                use $crate::nl::packet::wire::Wire;
-                match self {
-                    $( Self::$variant(value) => value.flags(), )*
-                    Self::Other(raw) => raw.kind & !$crate::nl::packet::wire::NUMBER_MASK,
-                    Self::Malformed(_) => 0,
-                }
-            }
-
             /// Bytes of the payload, without header and padding.
             #[inline]
             pub(super) fn value_len(&self) -> usize {
@@ -80,14 +69,14 @@ macro_rules! attributes {
                 }
             }
 
-            /// Writes the payload; `buffer` is exactly [`value_len`](Self::value_len) long.
+            /// Writes the payload to the start of `buffer`; gives the type field and the payload's length.
             #[inline]
-            pub(super) fn emit_value(&self, buffer: &mut [u8]) {
-                use $crate::nl::packet::wire::Wire;
+            pub(super) fn emit_value(&self, buffer: &mut [u8]) -> (u16, usize) {
+                use $crate::nl::packet::wire::{self, Wire};
                 match self {
-                    $( Self::$variant(value) => value.emit_value(buffer), )*
-                    Self::Other(raw) => buffer.copy_from_slice(&raw.value),
-                    Self::Malformed(bytes) => buffer.copy_from_slice(bytes),
+                    $( Self::$variant(value) => ($number | value.flags(), value.emit_value(buffer)), )*
+                    Self::Other(raw) => (raw.kind, wire::put(&raw.value, buffer)),
+                    Self::Malformed(bytes) => (0, wire::put(bytes, buffer)),
                 }
             }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{NldevAttribute, RawAttribute, wire::NUMBER_MASK};
+use super::{NldevAttribute, RawAttribute, wire::put};
 
 /// `NLA_HDRLEN`: length and type field.
 const HEADER: usize = 4;
@@ -34,7 +34,7 @@ pub(super) fn decode(mut bytes: &[u8], depth: usize) -> Vec<NldevAttribute> {
 
 #[inline]
 fn attribute(kind: u16, value: &[u8], padding: &[u8], usual: usize, depth: usize) -> NldevAttribute {
-    let plain = padding.len() == usual && padding.iter().all(|byte| *byte == 0);
+    let plain = usual == 0 || (padding.len() == usual && padding.iter().all(|byte| *byte == 0));
     if plain && let Some(typed) = NldevAttribute::decode_typed(kind, value, depth) {
         return typed;
     }
@@ -47,13 +47,13 @@ pub(super) fn encoded_len(attributes: &[NldevAttribute]) -> usize {
     attributes.iter().map(NldevAttribute::encoded_len).sum()
 }
 
-/// Writes the list; `buffer` is exactly [`encoded_len`] long.
-pub(super) fn emit(attributes: &[NldevAttribute], mut buffer: &mut [u8]) {
+/// Writes the list to the start of `buffer`, which is at least [`encoded_len`] long; gives the length written.
+pub(super) fn emit(attributes: &[NldevAttribute], buffer: &mut [u8]) -> usize {
+    let mut at = 0;
     for attribute in attributes {
-        let (own, rest) = buffer.split_at_mut(attribute.encoded_len());
-        attribute.emit_into(own);
-        buffer = rest;
+        at += attribute.emit_into(&mut buffer[at..]);
     }
+    at
 }
 
 impl NldevAttribute {
@@ -68,27 +68,24 @@ impl NldevAttribute {
         }
     }
 
-    fn emit_into(&self, buffer: &mut [u8]) {
+    #[inline]
+    fn emit_into(&self, buffer: &mut [u8]) -> usize {
         if let Self::Malformed(bytes) = self {
-            buffer.copy_from_slice(bytes);
-            return;
+            return put(bytes, buffer);
         }
-        let len = HEADER + self.value_len();
+        let (kind, len) = self.emit_value(&mut buffer[HEADER..]);
+        let end = HEADER + len;
         // A payload beyond 64 KiB has no encoding; `is_canonical` says so. Nothing here may panic for it.
-        let field = u16::try_from(len).unwrap_or(u16::MAX);
-        let kind = self.number() & NUMBER_MASK | self.flags();
-        let (header, rest) = buffer.split_at_mut(HEADER);
-        let (length, r#type) = header.split_at_mut(2);
-        length.copy_from_slice(&field.to_ne_bytes());
-        r#type.copy_from_slice(&kind.to_ne_bytes());
-        let (value, padding) = rest.split_at_mut(len - HEADER);
-        self.emit_value(value);
-        match self {
-            Self::Other(raw) if raw.padding.is_some() => {
-                padding.copy_from_slice(raw.padding.as_deref().unwrap_or_default());
-            }
-            _ => padding.fill(0),
+        let field = u16::try_from(end).unwrap_or(u16::MAX);
+        buffer[..2].copy_from_slice(&field.to_ne_bytes());
+        buffer[2..HEADER].copy_from_slice(&kind.to_ne_bytes());
+        if let Self::Other(raw) = self
+            && let Some(padding) = &raw.padding
+        {
+            return end + put(padding, &mut buffer[end..]);
         }
+        buffer[end..align(end)].fill(0);
+        align(end)
     }
 
     /// Whether encoding this value and decoding the bytes gives the value back.

@@ -114,7 +114,9 @@ impl NetlinkSerializable for RdmaMessage {
 
     fn serialize(&self, buffer: &mut [u8]) {
         match self {
-            Self::Nldev(message) => list::emit(&message.attributes, buffer),
+            Self::Nldev(message) => {
+                list::emit(&message.attributes, buffer);
+            }
             Self::Other(message) => buffer.copy_from_slice(&message.payload),
         }
     }

@@ -38,7 +38,8 @@ pub(super) trait Wire: Sized {
 
     fn decode(value: &[u8], flags: u16, depth: usize) -> Option<Self>;
     fn value_len(&self) -> usize;
-    fn emit_value(&self, buffer: &mut [u8]);
+    /// Writes to the start of `buffer`, which is long enough; gives the length written.
+    fn emit_value(&self, buffer: &mut [u8]) -> usize;
 
     fn flags(&self) -> u16 {
         0
@@ -55,6 +56,13 @@ pub(super) trait Wire: Sized {
     fn into_nested(self) -> Result<Vec<NldevAttribute>, Self> {
         Err(self)
     }
+}
+
+/// Writes bytes to the start of a buffer.
+#[inline]
+pub(super) fn put(bytes: &[u8], buffer: &mut [u8]) -> usize {
+    buffer[..bytes.len()].copy_from_slice(bytes);
+    bytes.len()
 }
 
 macro_rules! number {
@@ -74,8 +82,8 @@ macro_rules! number {
                 size_of::<Self>()
             }
             #[inline]
-            fn emit_value(&self, buffer: &mut [u8]) {
-                buffer.copy_from_slice(&self.to_ne_bytes());
+            fn emit_value(&self, buffer: &mut [u8]) -> usize {
+                put(&self.to_ne_bytes(), buffer)
             }
             #[inline]
             fn unsigned(&self) -> Option<u64> {
@@ -105,11 +113,10 @@ impl Wire for String {
     fn value_len(&self) -> usize {
         self.len() + 1
     }
-    fn emit_value(&self, buffer: &mut [u8]) {
-        if let Some((nul, text)) = buffer.split_last_mut() {
-            text.copy_from_slice(self.as_bytes());
-            *nul = 0;
-        }
+    fn emit_value(&self, buffer: &mut [u8]) -> usize {
+        let len = put(self.as_bytes(), buffer);
+        buffer[len] = 0;
+        len + 1
     }
     fn text(&self) -> Option<&str> {
         Some(self)
@@ -125,8 +132,8 @@ impl Wire for Vec<u8> {
     fn value_len(&self) -> usize {
         self.len()
     }
-    fn emit_value(&self, buffer: &mut [u8]) {
-        buffer.copy_from_slice(self);
+    fn emit_value(&self, buffer: &mut [u8]) -> usize {
+        put(self, buffer)
     }
 }
 
@@ -148,8 +155,8 @@ impl Wire for Nested {
     fn value_len(&self) -> usize {
         list::encoded_len(&self.attributes)
     }
-    fn emit_value(&self, buffer: &mut [u8]) {
-        list::emit(&self.attributes, buffer);
+    fn emit_value(&self, buffer: &mut [u8]) -> usize {
+        list::emit(&self.attributes, buffer)
     }
     fn flags(&self) -> u16 {
         if self.flagged { NLA_F_NESTED } else { 0 }

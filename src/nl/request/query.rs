@@ -214,7 +214,7 @@ impl<R: Resource> Query<R> {
         Listing::new(&self.scope.handle, message, table)
     }
 
-    /// The one with this id.
+    /// The one with this id; for a QP see [`QueuePair::id`](crate::nl::QueuePair::id).
     ///
     /// # Errors
     /// ENOENT if there is none, EAGAIN if it is on another port, EINVAL if there is no such device or port;

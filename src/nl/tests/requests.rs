@@ -140,20 +140,3 @@ async fn recorded_session_gives_its_devices() {
     assert_eq!(devices.len(), recorded.len());
     assert!(devices.iter().any(|device| device.name == "rxe0"));
 }
-
-/// Against the kernel of this machine.
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs a kernel with RDMA: cargo xtask test"]
-async fn this_kernel_answers() {
-    let (connection, handle, _events) = crate::nl::new_monitor_connection().unwrap();
-    connection.spawn_on_thread().unwrap();
-    assert!(handle.system().get().await.unwrap().netns_mode.is_some());
-    for device in handle.device().list().await.unwrap() {
-        assert_eq!(handle.device().get(device.index).await.unwrap().name, device.name);
-        assert_eq!(handle.port(device.index).all(device.port_count).await.len(), device.port_count as usize);
-        assert!(handle.resource().summary(device.index).await.unwrap().count("qp").is_some());
-        assert!(handle.chardev().uverbs(device.index).await.unwrap().name.starts_with("uverbs"));
-    }
-    let failure = handle.device().get(u32::MAX).await.unwrap_err();
-    assert_eq!(failure.errno(), Some(errno::EINVAL));
-}

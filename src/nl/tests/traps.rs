@@ -112,6 +112,27 @@ async fn connection_ends_when_nobody_can_use_it() {
     tokio::time::timeout(Duration::from_secs(5), task).await.unwrap().unwrap();
 }
 
+/// The socket belongs to the runtime, the connection's thread does not.
+#[test]
+fn connection_ends_with_its_runtime() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let handle = runtime.block_on(async {
+        // Any netlink socket will do: nothing is sent.
+        let socket = <netlink_sys::TokioSocket as netlink_sys::AsyncSocket>::new(
+            netlink_sys::protocols::NETLINK_USERSOCK,
+        );
+        let (connection, handle, _events) = crate::nl::from_socket(socket.unwrap(), no_blocking());
+        connection.spawn_on_thread().unwrap();
+        handle
+    });
+    drop(runtime);
+    let start = std::time::Instant::now();
+    while !handle.is_closed() {
+        assert!(start.elapsed() < Duration::from_secs(5), "the connection's thread is still there");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 #[tokio::test]
 async fn connection_that_is_never_polled_meets_the_deadline() {
     let (_connection, handle, _events, _kernel) = unstarted(no_blocking());

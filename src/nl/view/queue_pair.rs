@@ -44,6 +44,17 @@ pub struct QueuePair {
     pub attributes: Vec<NldevAttribute>,
 }
 
+impl QueuePair {
+    /// The id to look it up by, which for the special QPs 0 and 1, one of each on every port, is not the number the
+    /// kernel shows: their port is in the topmost byte (`rdma_restrack_add()`).
+    pub fn id(&self) -> u32 {
+        match (self.qp_type, self.port) {
+            (Some(QpType::Smi | QpType::Gsi), Some(port)) => self.lqpn | port << 24,
+            _ => self.lqpn,
+        }
+    }
+}
+
 impl Resource for QueuePair {
     const COMMAND: NldevCommand = NldevCommand::ResQpGet;
     const RAW_COMMAND: Option<NldevCommand> = Some(NldevCommand::ResQpGetRaw);

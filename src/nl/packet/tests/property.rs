@@ -4,6 +4,10 @@ use proptest::{collection::vec, prelude::*};
 
 use super::{decode, encode};
 use crate::nl::packet::{ATTRIBUTES, NldevAttribute, NldevCommand, NldevMessage, WireType};
+use crate::nl::{
+    Device, Entry, Guid, Port, PortCounters, QueuePair, Resource, ResourceSummary, SystemInfo, ext_ack,
+    tests::fixtures,
+};
 
 /// Bytes of a payload that the table's type takes.
 fn payload(wire: WireType, inner: BoxedStrategy<Vec<u8>>) -> BoxedStrategy<Vec<u8>> {
@@ -76,6 +80,57 @@ proptest! {
         prop_assert!(!any_raw(&attributes));
         prop_assert!(attributes.iter().all(NldevAttribute::is_canonical));
         prop_assert_eq!(encode(attributes), bytes);
+    }
+
+    /// A view has every attribute it was made of, known to it or not.
+    #[test]
+    fn views_keep_every_attribute(
+        mut attributes in list().prop_map(|bytes| decode(&bytes)),
+        index in any::<u32>(),
+        at in any::<prop::sample::Index>(),
+    ) {
+        let head = [
+            NldevAttribute::DevIndex(index),
+            NldevAttribute::DevName("x".into()),
+            NldevAttribute::PortIndex(1),
+            NldevAttribute::ResLqpn(2),
+        ];
+        let at = at.index(attributes.len() + 1);
+        attributes.splice(at..at, head);
+        let device = Device::from_attributes(attributes.clone()).unwrap();
+        prop_assert_eq!(&device.attributes, &attributes);
+        prop_assert_eq!(&Port::from_attributes(attributes.clone()).unwrap().attributes, &attributes);
+        prop_assert_eq!(&SystemInfo::from_attributes(attributes.clone()).unwrap().attributes, &attributes);
+        prop_assert_eq!(&ResourceSummary::from_attributes(attributes.clone()).unwrap().attributes, &attributes);
+        prop_assert_eq!(&PortCounters::from_attributes(attributes.clone()).unwrap().attributes, &attributes);
+        let entry = Entry { device_index: 0, device_name: "x".into(), attributes: attributes.clone() };
+        prop_assert_eq!(&QueuePair::from_entry(entry).unwrap().attributes, &attributes);
+    }
+
+    #[test]
+    fn arbitrary_datagrams_come_to_an_end(bytes in vec(any::<u8>(), 0..200), len in any::<u8>()) {
+        let mut datagram = bytes;
+        // A length that fits now and then.
+        if let Some(first) = datagram.first_chunk_mut::<4>() {
+            *first = u32::from(len).to_ne_bytes();
+        }
+        let messages = fixtures::messages(&datagram);
+        prop_assert!(messages.len() <= datagram.len() / 16);
+    }
+
+    #[test]
+    fn arbitrary_acknowledgements_are_read(bytes in vec(any::<u8>(), 0..80), capped in any::<bool>()) {
+        let flags = 0x200 | if capped { 0x100 } else { 0 };
+        let _ = ext_ack::of_error(flags, &bytes);
+        let _ = ext_ack::of_done(flags, &bytes);
+    }
+
+    #[test]
+    fn guids_print_and_parse(number in any::<u64>(), text in "[0-9a-f:]{0,22}") {
+        prop_assert_eq!(Guid(number).to_string().parse(), Ok(Guid(number)));
+        if let Ok(guid) = text.parse::<Guid>() {
+            prop_assert_eq!(guid.to_string(), text);
+        }
     }
 
     #[test]
