@@ -74,10 +74,10 @@ pub fn plan(world: &World, now: Timestamp) -> Vec<Action> {
     let mut actions = holds(world);
     let assigned = assignments(world);
     for (name, node) in &world.nodes {
-        let existing = world.rdma_nodes.get(name);
-        if existing.is_none() && !world.agents.contains_key(name) {
+        if !concerned(world, name) {
             continue;
         }
+        let existing = world.rdma_nodes.get(name);
         let soft_links = assigned.get(name.as_str()).cloned().unwrap_or_default();
         if existing.is_none_or(|rdma| rdma.spec.soft_links.as_ref() != Some(&soft_links)) {
             let (node, owner) = (name.clone(), node.uid.clone());
@@ -99,13 +99,14 @@ pub fn plan(world: &World, now: Timestamp) -> Vec<Action> {
     actions
 }
 
-/// Nodes a link is for, by name: all that its selection chooses; with no selection, all that have an RdmaNode.
+/// Nodes a link is for, by name: all that its selection chooses; with no selection, all that have an agent, or had
+/// one. A node whose RdmaNode was deleted is one of them: the new one must not say that there are no links.
 pub(super) fn chosen<'a>(
     world: &'a World,
     link: &'a SoftRdmaLink,
 ) -> Box<dyn Iterator<Item = &'a String> + 'a> {
     match &link.spec.nodes {
-        None => Box::new(world.rdma_nodes.keys().filter(|name| world.nodes.contains_key(*name))),
+        None => Box::new(world.nodes.keys().filter(|name| concerned(world, name))),
         Some(selection) => Box::new(
             world
                 .nodes
@@ -116,14 +117,19 @@ pub(super) fn chosen<'a>(
     }
 }
 
+/// True for a node that has an RdmaNode or is to get one.
+fn concerned(world: &World, node: &str) -> bool {
+    world.rdma_nodes.contains_key(node) || world.agents.contains_key(node)
+}
+
 /// Nodes that may still have something of a deleted link.
 pub(super) fn holders<'a>(world: &'a World, link: &SoftRdmaLink) -> Vec<&'a str> {
     let uid = uid(link);
-    let concerned = |node: &&Arc<SlimRdmaNode>| {
+    let may_have = |node: &&Arc<SlimRdmaNode>| {
         world.nodes.contains_key(node.name())
             && (node.wants(&uid) || node.link(&uid).is_some() || (!node.settled() && was_ready(link)))
     };
-    world.rdma_nodes.values().filter(concerned).map(|node| node.name()).collect()
+    world.rdma_nodes.values().filter(may_have).map(|node| node.name()).collect()
 }
 
 /// A link that no node was ever told of leaves nothing behind on nodes that lag.

@@ -158,12 +158,30 @@ fn a_node_with_an_agent_gets_its_rdmanode_with_the_whole_spec_in_one_write() {
     let mut held = link("rxe0");
     held.metadata.finalizers = Some(vec![FINALIZER.to_owned()]);
     cluster.add(held);
-    // Without an RdmaNode a link without a selection chooses nobody yet; the object comes first.
     let actions = plan(&cluster.world, now());
-    let writes: Vec<&Action> = actions.iter().filter(|a| matches!(a, Action::WriteNode { .. })).collect();
-    assert_eq!(writes.len(), 1);
+    let specs: Vec<usize> = actions
+        .iter()
+        .filter_map(|action| match action {
+            Action::WriteNode { soft_links, .. } => Some(soft_links.len()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(specs, [1]);
     cluster.settle(SoftLinkState::Ready);
     assert_eq!(cluster.assigned("a"), ["rxe0"]);
+}
+
+#[test]
+fn a_recreated_rdmanode_never_says_that_there_are_no_links() {
+    let mut cluster = Cluster::new(&["a"]);
+    cluster.add(link("rxe0"));
+    cluster.settle(SoftLinkState::Ready);
+    cluster.world.rdma_nodes.clear();
+    for action in plan(&cluster.world, now()) {
+        if let Action::WriteNode { soft_links, .. } = action {
+            assert_eq!(soft_links.len(), 1);
+        }
+    }
 }
 
 #[test]

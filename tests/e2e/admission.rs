@@ -106,21 +106,23 @@ fn an_agent_writes_only_about_its_own_node() {
         &format!("--bound-object-name={pod}"),
         &format!("--bound-object-uid={uid}"),
     ]);
+    // As the agent writes: a server-side apply of the status, which reads nothing first.
     let as_agent = |node: &str| {
-        lab().try_kubectl(&[
+        let status = format!(
+            "apiVersion: rdma-operator.dev/v1alpha1\nkind: RdmaNode\nmetadata: {{name: {node}}}\nstatus: {{truncated: true}}\n"
+        );
+        let more = [
             "--kubeconfig=/dev/null",
             "--server=https://192.0.2.1:6443",
             "--insecure-skip-tls-verify",
             "--token",
             token.trim(),
-            "patch",
-            "rdmanode",
-            node,
+            "--server-side",
             "--subresource=status",
-            "--type=merge",
-            "-p",
-            r#"{"status":{"truncated":true}}"#,
-        ])
+            "--field-manager=e2e",
+            "--validate=false",
+        ];
+        lab().try_apply(&status, &more)
     };
     let other = as_agent(NODES[1]);
     assert!(!other.ok && other.err.contains("node its token is bound to"), "{}{}", other.out, other.err);

@@ -20,7 +20,7 @@ fn the_agent_has_one_capability_and_nothing_else() {
     // What the kernel says of the process: CAP_NET_ADMIN is bit 12; a filter is on; it cannot gain more.
     let status = lab().node(
         NODES[1],
-        "grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/$(pgrep -f 'rdma-operator agent')/status",
+        "grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/$(pgrep -f '[r]dma-operator agent')/status",
     );
     let words: Vec<&str> = status.split_whitespace().collect();
     assert_eq!(
