@@ -8,7 +8,7 @@ use crate::report::Reporter;
 use crate::step::{quiet, succeeds};
 
 /// Debian packages of the host, and a file that each is wanted for.
-const PACKAGES: [(&str, &str); 13] = [
+const PACKAGES: [(&str, &str); 14] = [
     ("buildah", "/usr/bin/buildah"),
     ("busybox-static", "/bin/busybox"),
     ("cpio", "/usr/bin/cpio"),
@@ -17,6 +17,7 @@ const PACKAGES: [(&str, &str); 13] = [
     ("gcc", "/usr/bin/gcc"),
     ("iproute2", "/usr/bin/ip"),
     ("kmod", "/usr/sbin/modprobe"),
+    ("libc6-dev", "/usr/lib/x86_64-linux-gnu/libc.a"),
     ("mmdebstrap", "/usr/bin/mmdebstrap"),
     ("openssh-client", "/usr/bin/ssh"),
     ("openssl", "/usr/bin/openssl"),
