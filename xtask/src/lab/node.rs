@@ -141,10 +141,12 @@ impl Node {
         }
         let number = self.number;
         let shown = |path: PathBuf| path.display().to_string();
+        // One processor: with two, an emulated kernel now and then runs into its own breakpoint while the other
+        // processor patches its code ("Oops: int3"), and dies.
         let mut qemu = Command::new("qemu-system-x86_64");
         qemu.args(["-name", &self.name])
             .args(site.accelerator)
-            .args(["-cpu", "max", "-smp", "2", "-m", MEMORY_MIB])
+            .args(["-cpu", "max", "-smp", "1", "-m", MEMORY_MIB])
             .args(["-nodefaults", "-no-reboot", "-display", "none"])
             .args(["-serial", &format!("file:{}", shown(folder.join("console")))])
             .arg("-kernel")
