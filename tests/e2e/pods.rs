@@ -1,6 +1,6 @@
 //! Pods that use a device.
 
-use crate::lab::{NODES, allocatable, eventually, lab, rxe0};
+use crate::lab::{Link, NODES, allocatable, condition, eventually, lab, rxe0};
 
 const NAMESPACE: &str = "e2e";
 
@@ -97,4 +97,44 @@ fn an_exclusive_device_goes_to_one_pod_at_a_time() {
         "{reason}"
     );
     clean();
+}
+
+/// A pod that has the device open until it is deleted: a server without a client.
+fn holder(name: &str, node: &str) {
+    eventually("the resource is offered", || allocatable(node, "rdma/rxe0") == 1);
+    pod(name, node, "exec ibv_rc_pingpong -d rxe0 -g $RDMA_GID_INDEX_RXE0");
+    eventually("the device is open", || {
+        let summary: serde_json::Value =
+            serde_json::from_str(&lab().node(node, "rdma -j resource show dev rxe0")).unwrap();
+        summary[0]["ctx"].as_i64().is_some_and(|contexts| contexts > 0)
+    });
+}
+
+#[test]
+#[ignore = "needs the lab: cargo xtask test"]
+fn a_link_in_use_goes_when_its_user_does_or_at_once_by_kernel() {
+    let link = rxe0();
+    holder("older", NODES[1]);
+    holder("newer", NODES[0]);
+    lab().kubectl(&["delete", "softrdmalink", "rxe0", "--wait=false"]);
+    // Linux 7.3 takes the device away from its users; 6.12 would wait for them, and the agent does not.
+    eventually("7.3 lets go at once", || lab().devices(NODES[0]).is_empty());
+    eventually("on 6.12 it is said who waits for what", || {
+        let message = condition_message(&link.object());
+        message.contains("node-b") && message.contains("in use (open contexts: 1)")
+    });
+    // The agent goes on meanwhile.
+    let other = Link::new("other", "{type: siw, netdev: {name: eth0}, nodes: {names: [node-b]}}").ready();
+    drop(other);
+    assert_eq!(lab().devices(NODES[1]), ["rxe0"]);
+    clean();
+    eventually("it goes with its user", || lab().devices(NODES[1]).is_empty());
+    eventually("and the object with it", || link.object().is_null());
+}
+
+fn condition_message(object: &serde_json::Value) -> String {
+    assert_eq!(condition(object, "Ready").1, "Deleting", "{object}");
+    let conditions = object["status"]["conditions"].as_array().unwrap();
+    let ready = conditions.iter().find(|condition| condition["type"] == "Ready").unwrap();
+    ready["message"].as_str().unwrap().to_owned()
 }

@@ -223,7 +223,7 @@ impl Keeper {
             let contexts = summary.count("ctx").unwrap_or(0);
             if contexts > 0 {
                 let message =
-                    format!("{device} is in use: {contexts} programs have it open; it goes when they do");
+                    format!("{device} is in use (open contexts: {contexts}); it goes when they are closed");
                 return Err(Failure { reason: Reason::InUse, message, errno: None });
             }
         }

@@ -1,6 +1,7 @@
 //! The whole test run: checks, tests without a cluster, the chart, and the end-to-end tests on the lab.
 
 mod libtest;
+mod live;
 mod summary;
 
 use std::path::PathBuf;
@@ -65,6 +66,9 @@ impl Run<'_> {
             self.reporter.say(&format!("no tests on the lab: {error:#}"));
             return; // what was up of it is down again
         }
+        for name in live::PROGRAMS {
+            self.live(name);
+        }
         for (name, limit) in ON_THE_LAB {
             if !self.has_tests(name) || (name == "long" && !long) {
                 continue;
@@ -77,6 +81,25 @@ impl Run<'_> {
         interrupt::forget();
         let down = self.reporter.step("lab down", |_| lab::down(self.dirs));
         self.summary.prepared(down.is_ok());
+    }
+
+    /// A test program that needs only a kernel, on each node.
+    fn live(&mut self, name: &str) {
+        let state = State::new(self.dirs);
+        let mut cargo = self.cargo(&[]);
+        let built = self.reporter.step(&format!("build {name}"), |step| live::build(step, &mut cargo, name));
+        self.summary.prepared(built.is_ok());
+        let Ok(program) = built else { return };
+        for node in state.nodes() {
+            let phase = format!("{name} on {node}");
+            let mut output = String::new();
+            let outcome = self.reporter.step(&phase, |step| {
+                let ran = live::run(step, &state, &node, &program, name);
+                output = step.text();
+                ran
+            });
+            self.count(&phase, &output, &[], outcome.is_ok());
+        }
     }
 
     /// The chart is well-formed and renders.
@@ -113,13 +136,18 @@ impl Run<'_> {
             output = step.text();
             ran
         });
-        let elsewhere: Vec<&str> =
-            ON_THE_LAB.iter().map(|(other, _)| *other).filter(|other| *other != name).collect();
-        for test in libtest::failed(&output) {
-            self.reporter.say(&format!("FAILED {name}: {test}"));
-        }
-        self.summary.tests(name, libtest::count(&output, &elsewhere), outcome.is_ok());
+        let others = ON_THE_LAB.iter().map(|(other, _)| *other).chain(live::PROGRAMS);
+        let elsewhere: Vec<&str> = others.filter(|other| *other != name).collect();
+        self.count(name, &output, &elsewhere, outcome.is_ok());
         outcome.is_ok()
+    }
+
+    /// Counts the tests of a phase and names those that failed.
+    fn count(&mut self, phase: &str, output: &str, elsewhere: &[&str], passed: bool) {
+        for test in libtest::failed(output) {
+            self.reporter.say(&format!("FAILED {phase}: {test}"));
+        }
+        self.summary.tests(phase, libtest::count(output, elsewhere), passed);
     }
 
     fn cargo(&self, words: &[&str]) -> Command {
