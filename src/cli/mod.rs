@@ -4,6 +4,7 @@ mod agent;
 mod controller;
 mod crds;
 mod inventory;
+pub mod rdma;
 mod uninstall;
 
 use std::path::PathBuf;
@@ -17,7 +18,7 @@ use crate::telemetry::{self, LogFormat};
 
 /// RDMA for Kubernetes.
 #[derive(Parser, Debug)]
-#[command(name = "rdma-operator", version, about, max_term_width = 100)]
+#[command(name = "rdma-operator", version, about, max_term_width = 100, infer_subcommands = true)]
 struct Cli {
     /// What to log: a level, or directives like info,rdma_operator=debug
     #[arg(long, global = true, env = "RDMA_OPERATOR_LOG", default_value = "info")]
@@ -25,6 +26,8 @@ struct Cli {
     /// How log lines look
     #[arg(long, global = true, env = "RDMA_OPERATOR_LOG_FORMAT", value_enum, default_value_t)]
     log_format: LogFormat,
+    #[command(flatten)]
+    rdma: rdma::Flags,
     #[command(subcommand)]
     command: Command,
 }
@@ -39,6 +42,20 @@ enum Command {
     Crds(crds::Args),
     /// Shows this host's RDMA devices, ports and GIDs
     Inventory(inventory::Args),
+    /// RDMA devices, as rdma(8): show, add, delete, set
+    Dev(rdma::Args),
+    /// Ports and soft devices, as rdma(8): show, add, delete
+    Link(rdma::Args),
+    /// What is allocated on devices, as rdma(8): show, set
+    Resource(rdma::Args),
+    /// Counters, as rdma(8): show, mode, set, unset, qp, mr
+    Statistic(rdma::Args),
+    /// Settings of the RDMA subsystem, as rdma(8): show, set
+    System(rdma::Args),
+    /// What the kernel reports of RDMA devices, as rdma(8)
+    Monitor(rdma::Args),
+    /// GID tables, and the GID to use: show, best
+    Gid(rdma::Args),
     /// The chart's pre-delete hook: deletes every SoftRdmaLink and waits until the nodes have removed theirs
     Uninstall(uninstall::Args),
 }
@@ -59,7 +76,15 @@ pub fn main() -> ExitCode {
         eprintln!("rdma-operator: --log {}: {error}", cli.log);
         return ExitCode::from(2);
     }
+    let flags = cli.rdma;
     let result = match cli.command {
+        Command::Dev(args) => return on_rdma(rdma::Object::Dev, flags, &args),
+        Command::Link(args) => return on_rdma(rdma::Object::Link, flags, &args),
+        Command::Resource(args) => return on_rdma(rdma::Object::Resource, flags, &args),
+        Command::Statistic(args) => return on_rdma(rdma::Object::Statistic, flags, &args),
+        Command::System(args) => return on_rdma(rdma::Object::System, flags, &args),
+        Command::Monitor(args) => return on_rdma(rdma::Object::Monitor, flags, &args),
+        Command::Gid(args) => return on_rdma(rdma::Object::Gid, flags, &args),
         Command::Agent(args) => on_runtime(|stop| agent::run(args, stop)),
         Command::Controller(args) => on_runtime(|stop| controller::run(args, stop)),
         Command::Crds(args) => crds::run(&args),
@@ -68,6 +93,23 @@ pub fn main() -> ExitCode {
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("rdma-operator: {}", telemetry::chain(error.as_ref()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// These say themselves what failed, and may go on after it.
+fn on_rdma(object: rdma::Object, flags: rdma::Flags, args: &rdma::Args) -> ExitCode {
+    let mut success = false;
+    let result = on_runtime(|stop| async {
+        success = rdma::main(object, flags, args, stop).await;
+        Ok(())
+    });
+    match result {
+        Ok(()) if success => ExitCode::SUCCESS,
+        Ok(()) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("rdma-operator: {}", telemetry::chain(error.as_ref()));
             ExitCode::FAILURE
