@@ -83,6 +83,10 @@ pub enum Object {
 }
 
 impl Object {
+    /// In rdma(8)'s order, which decides what a beginning of two names means.
+    const ALL: [Self; 7] =
+        [Self::Dev, Self::Link, Self::Resource, Self::System, Self::Statistic, Self::Monitor, Self::Gid];
+
     /// Its name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -118,32 +122,31 @@ enum Command {
 }
 
 impl Invocation {
-    /// Reads the words after `object`.
+    /// Reads a whole command line of rdma(8): `-d link show rxe0/1`.
     ///
     /// # Errors
     /// Names the word that is wrong, missing or too much, and where.
-    pub fn parse(object: Object, flags: Flags, args: &Args) -> Result<Self> {
-        let mut style = Style {
+    pub fn parse(words: &[String]) -> Result<Self> {
+        let mut options = Options::default();
+        let plain = options.take_out_of(words)?;
+        let objects = Object::ALL.map(|object| (object.name(), object));
+        let (object, rest) = plain.split_first().context("what? dev, link, resource, …")?;
+        let object = Words::new("rdma", std::slice::from_ref(object)).keyword(&objects, None)?;
+        options.read(object, rest)
+    }
+
+    /// Reads the words after `object`.
+    fn of(object: Object, flags: Flags, args: &Args) -> Result<Self> {
+        let style = Style {
             json: flags.json,
             pretty: flags.pretty,
             oneline: flags.oneline,
             details: flags.details,
             raw: flags.raw,
         };
-        let mut help = false;
-        let mut words = Vec::new();
-        let mut rest = args.words.iter();
-        for word in rest.by_ref() {
-            match word.strip_prefix('-') {
-                Some("-") => break,
-                Some(option) if !option.is_empty() => read_option(object, option, &mut style, &mut help)?,
-                _ => words.push(word.clone()),
-            }
-        }
-        words.extend(rest.cloned());
-        help |= words.first().is_some_and(|word| word == "help");
-        let command = if help { Command::Help(object) } else { parse(object, &words)? };
-        Ok(Self { style, command })
+        let mut options = Options { style, help: false };
+        let words = options.take_out_of(&args.words)?;
+        options.read(object, &words)
     }
 
     /// Whether it needs a connection that brings notifications.
@@ -153,30 +156,60 @@ impl Invocation {
     }
 }
 
-fn read_option(object: Object, option: &str, style: &mut Style, help: &mut bool) -> Result<()> {
-    match option {
-        "-json" => style.json = true,
-        "-pretty" => style.pretty = true,
-        "-oneline" => style.oneline = true,
-        "-details" => style.details = style.details.saturating_add(1),
-        "-raw" => style.raw = true,
-        "-help" => *help = true,
-        long if long.starts_with('-') => bail!("{}: -{long} is not known here", object.name()),
-        letters => {
-            for letter in letters.chars() {
-                match letter {
-                    'j' => style.json = true,
-                    'p' => style.pretty = true,
-                    'o' => style.oneline = true,
-                    'd' => style.details = style.details.saturating_add(1),
-                    'r' => style.raw = true,
-                    'h' => *help = true,
-                    other => bail!("{}: -{other} is not known here", object.name()),
-                }
+#[derive(Default)]
+struct Options {
+    style: Style,
+    help: bool,
+}
+
+impl Options {
+    /// Reads what begins with a dash; what is left are plain words. After `--` all are.
+    fn take_out_of(&mut self, words: &[String]) -> Result<Vec<String>> {
+        let mut plain = Vec::new();
+        let mut rest = words.iter();
+        for word in rest.by_ref() {
+            match word.strip_prefix('-') {
+                Some("-") => break,
+                Some("") | None => plain.push(word.clone()),
+                Some(option) if self.set(option) => {}
+                Some(_) => bail!("{word:?} is no option here; options are -j -p -d -r -o"),
             }
         }
+        plain.extend(rest.cloned());
+        Ok(plain)
     }
-    Ok(())
+
+    fn set(&mut self, option: &str) -> bool {
+        match option.strip_prefix('-') {
+            Some("json") => self.letter('j'),
+            Some("pretty") => self.letter('p'),
+            Some("oneline") => self.letter('o'),
+            Some("details") => self.letter('d'),
+            Some("raw") => self.letter('r'),
+            Some("help") => self.letter('h'),
+            Some(_) => false,
+            None => option.chars().all(|letter| self.letter(letter)),
+        }
+    }
+
+    fn letter(&mut self, letter: char) -> bool {
+        match letter {
+            'j' => self.style.json = true,
+            'p' => self.style.pretty = true,
+            'o' => self.style.oneline = true,
+            'd' => self.style.details = self.style.details.saturating_add(1),
+            'r' => self.style.raw = true,
+            'h' => self.help = true,
+            _ => return false,
+        }
+        true
+    }
+
+    fn read(self, object: Object, words: &[String]) -> Result<Invocation> {
+        let help = self.help || words.first().is_some_and(|word| word == "help");
+        let command = if help { Command::Help(object) } else { parse(object, words)? };
+        Ok(Invocation { style: self.style, command })
+    }
 }
 
 fn parse(object: Object, words: &[String]) -> Result<Command> {
@@ -252,7 +285,7 @@ pub(super) async fn main(object: Object, flags: Flags, args: &Args, stop: Cancel
 }
 
 async fn try_main(object: Object, flags: Flags, args: &Args, stop: CancellationToken) -> Result<bool> {
-    let invocation = Invocation::parse(object, flags, args)?;
+    let invocation = Invocation::of(object, flags, args)?;
     let (mut out, mut err) = (io::BufWriter::new(io::stdout()), io::stderr());
     if let Command::Help(object) = invocation.command {
         out.write_all(usage::of(object).as_bytes())?;

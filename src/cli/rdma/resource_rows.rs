@@ -100,7 +100,6 @@ fn driver(row: &mut Row, view: &View<'_>, attributes: &[NldevAttribute], details
             DriverValue::Signed(number) if *hex => (format!("{number:#x}"), Value::from(*number)),
             DriverValue::Unsigned(number) => (number.to_string(), Value::from(*number)),
             DriverValue::Signed(number) => (number.to_string(), Value::from(*number)),
-            _ => continue,
         };
         let field = format!("drv_{key} {text} ");
         // rdma(8) does not count texts.
