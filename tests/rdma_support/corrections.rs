@@ -3,7 +3,7 @@
 use super::Case;
 
 /// What rdma(8) should have printed.
-pub fn expected(case: &Case) -> String {
+pub(crate) fn expected(case: &Case) -> String {
     poll_context(&case.stdout)
 }
 
@@ -33,7 +33,7 @@ fn poll_context(text: &str) -> String {
 }
 
 /// Our output as the recorded version of the tool would have it.
-pub fn ours(case: &Case, text: &str) -> String {
+pub(crate) fn ours(case: &Case, text: &str) -> String {
     // iproute2 6.15.0 does not know the limits of 7.3.
     let is_summary = case.command.iter().any(|word| word.starts_with("res"))
         && case.command.last().is_some_and(|word| word == "show");

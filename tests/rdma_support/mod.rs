@@ -1,6 +1,6 @@
 //! Recorded cases, and running our commands on them.
 
-pub mod corrections;
+pub(crate) mod corrections;
 mod script;
 
 use std::collections::HashMap;
@@ -18,34 +18,34 @@ use tokio_util::sync::CancellationToken;
 use script::{Change, Script};
 
 /// A recorded run of rdma(8).
-pub struct Case {
+pub(crate) struct Case {
     /// Folder and file.
-    pub name: String,
+    pub(crate) name: String,
     /// Arguments.
-    pub command: Vec<String>,
+    pub(crate) command: Vec<String>,
     /// Whether the tool was iproute2 7.3.0 and not 6.15.0.
-    pub new_tool: bool,
+    pub(crate) new_tool: bool,
     /// What it printed.
-    pub stdout: String,
+    pub(crate) stdout: String,
     /// What the kernel made it say on standard error.
-    pub said: Vec<String>,
+    pub(crate) said: Vec<String>,
     /// Its exit status, if recorded.
-    pub code: Option<i32>,
+    pub(crate) code: Option<i32>,
     lines: Vec<String>,
     processes: HashMap<u32, String>,
 }
 
 /// What our command did.
-pub struct Outcome {
-    pub stdout: String,
-    pub stderr: String,
-    pub code: Option<i32>,
-    pub changes: Vec<Change>,
-    pub unexpected: Vec<String>,
+pub(crate) struct Outcome {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) code: Option<i32>,
+    pub(crate) changes: Vec<Change>,
+    pub(crate) unexpected: Vec<String>,
 }
 
 /// Every case, by name.
-pub fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let mut folders = vec![data];
     if let Some(more) = std::env::var_os("RDMA_FIXTURES") {
@@ -124,17 +124,17 @@ impl Case {
     }
 
     /// The name without its folder.
-    pub fn stem(&self) -> &str {
+    pub(crate) fn stem(&self) -> &str {
         self.name.rsplit('/').next().unwrap()
     }
 
     /// The recorded requests for a change.
-    pub fn changes(&self) -> Vec<Change> {
+    pub(crate) fn changes(&self) -> Vec<Change> {
         Script::new(&self.lines).recorded_changes()
     }
 
     /// Runs our command against the recorded kernel.
-    pub async fn run(&self) -> Outcome {
+    pub(crate) async fn run(&self) -> Outcome {
         let invocation = match Invocation::parse(&self.command) {
             Ok(invocation) => invocation,
             Err(error) => {

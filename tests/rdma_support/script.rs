@@ -8,10 +8,14 @@ use tokio_util::bytes::BytesMut;
 
 /// Any bit of it makes a request one for a list.
 const NLM_F_DUMP: u16 = 0x300;
+/// Only the header of the request comes back.
+const NLM_F_CAPPED: u16 = 0x100;
+const NLMSG_ERROR: u16 = 2;
+const EINVAL: i32 = 22;
 const HEADER: usize = 16;
 
 /// A request for a change: type, flags and payload, the numbers of descriptors left out.
-pub type Change = (u16, u16, Vec<u8>);
+pub(crate) type Change = (u16, u16, Vec<u8>);
 
 struct Exchange {
     request: Vec<u8>,
@@ -20,18 +24,18 @@ struct Exchange {
 }
 
 /// What was recorded, and what was asked.
-pub struct Script {
+pub(crate) struct Script {
     exchanges: Vec<Exchange>,
     notifications: Vec<Vec<u8>>,
     /// The changes that were asked for.
-    pub changes: Vec<Change>,
+    pub(crate) changes: Vec<Change>,
     /// Requests that were not recorded.
-    pub unexpected: Vec<String>,
+    pub(crate) unexpected: Vec<String>,
 }
 
 impl Script {
     /// Reads the lines of a `.hex` file: `> ` sent, `< ` received.
-    pub fn new(lines: &[String]) -> Self {
+    pub(crate) fn new(lines: &[String]) -> Self {
         let mut script = Self {
             exchanges: Vec::new(),
             notifications: Vec::new(),
@@ -53,18 +57,18 @@ impl Script {
     }
 
     /// The notifications, once everything that was recorded before them has been asked for.
-    pub fn notifications(&mut self) -> Vec<Vec<u8>> {
+    pub(crate) fn notifications(&mut self) -> Vec<Vec<u8>> {
         let ready = self.exchanges.iter().all(|exchange| exchange.used || is_device_list(&exchange.request));
         if ready { std::mem::take(&mut self.notifications) } else { Vec::new() }
     }
 
     /// The requests for a change that were recorded.
-    pub fn recorded_changes(&self) -> Vec<Change> {
+    pub(crate) fn recorded_changes(&self) -> Vec<Change> {
         self.exchanges.iter().filter_map(|exchange| change(&exchange.request)).collect()
     }
 
     /// What the kernel answers.
-    pub fn answer(&mut self, request: &[u8]) -> Vec<Vec<u8>> {
+    pub(crate) fn answer(&mut self, request: &[u8]) -> Vec<Vec<u8>> {
         self.changes.extend(change(request));
         let key = key(request);
         let same = |exchange: &&mut Exchange| self::key(&exchange.request) == key;
@@ -77,10 +81,15 @@ impl Script {
         let sequence = &request[8..12];
         let Some(exchange) = exchange else {
             self.unexpected.push(format!("{key:?}"));
-            return vec![refusal(request)];
+            return vec![acknowledgement(request, EINVAL)];
         };
         exchange.used = true;
-        exchange.replies.iter().map(|reply| addressed(reply, sequence)).collect()
+        let mut replies: Vec<_> = exchange.replies.iter().map(|reply| addressed(reply, sequence)).collect();
+        // After some data the tool does not read on, so that the acknowledgement was not recorded.
+        if !key.1 && !exchange.replies.iter().any(|reply| reply[4..6] == NLMSG_ERROR.to_ne_bytes()) {
+            replies.push(acknowledgement(request, 0));
+        }
+        replies
     }
 }
 
@@ -146,15 +155,14 @@ fn addressed(datagram: &[u8], sequence: &[u8]) -> Vec<u8> {
     datagram
 }
 
-/// NLMSG_ERROR with EINVAL.
-fn refusal(request: &[u8]) -> Vec<u8> {
+fn acknowledgement(request: &[u8], errno: i32) -> Vec<u8> {
     let mut datagram = Vec::new();
     datagram.extend(36_u32.to_ne_bytes());
-    datagram.extend(2_u16.to_ne_bytes());
-    datagram.extend(0x100_u16.to_ne_bytes());
+    datagram.extend(NLMSG_ERROR.to_ne_bytes());
+    datagram.extend(NLM_F_CAPPED.to_ne_bytes());
     datagram.extend(&request[8..12]);
     datagram.extend(0_u32.to_ne_bytes());
-    datagram.extend((-22_i32).to_ne_bytes());
+    datagram.extend((-errno).to_ne_bytes());
     datagram.extend(&request[..HEADER]);
     datagram
 }

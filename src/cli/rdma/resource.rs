@@ -9,7 +9,7 @@ use super::session::Session;
 use super::words::{PortChoice, Target, Words};
 use crate::nl::{
     CmId, CompletionQueue, Device, FrmrPool, FrmrPoolKey, Handle, MemoryRegion, ProtectionDomain, Query,
-    QueuePair, Resource, SharedReceiveQueue, UserContext, errno,
+    QueuePair, Resource, SharedReceiveQueue, UserContext,
 };
 
 /// What to do.
@@ -245,10 +245,13 @@ impl Selection {
             }
             return Ok(());
         }
-        let objects = match self.filters.single(R::ID).filter(|_| self.single) {
-            Some(id) => self.look_up(device, query, id).await?,
-            None => query().matching(|object| self.wants(object)).await?,
+        let mut objects = match self.filters.single(R::ID).filter(|_| self.single) {
+            Some(id) => self.look_up(device, query, id).await,
+            None => Vec::new(),
         };
+        if objects.is_empty() {
+            objects = query().matching(|object| self.wants(object)).await?;
+        }
         self.print(session, objects)
     }
 
@@ -261,31 +264,26 @@ impl Selection {
         place && self.filters.matches(object)
     }
 
-    /// The object of this id: one request in place of a list.
+    /// The object of this id: one request in place of a list. Nothing does not mean that there is none: the kernel
+    /// does not find QP 0 and 1 by their numbers, for one.
     async fn look_up<R: Resource + Shown>(
         &self,
         device: &Device,
         query: impl Fn() -> Query<R>,
         id: u32,
-    ) -> Result<Vec<R>> {
+    ) -> Vec<R> {
         let ports = match self.port {
             _ if !R::PER_PORT => vec![None],
             PortChoice::One(port) => vec![Some(port)],
             PortChoice::All => (1..=device.port_count).map(Some).collect(),
-            // The kernel looks such objects up only by a port they do not have.
-            PortChoice::Without => return Ok(query().matching(|object| self.wants(object)).await?),
+            PortChoice::Without => Vec::new(),
         };
         let mut objects = Vec::new();
         for port in ports {
             let query = port.map_or_else(&query, |port| query().port(port));
-            match query.get(id).await {
-                Ok(object) => objects.extend(self.wants(&object).then_some(object)),
-                // There is none, or it is on another port.
-                Err(error) if matches!(error.errno(), Some(errno::ENOENT | errno::EAGAIN)) => {}
-                Err(error) => return Err(error.into()),
-            }
+            objects.extend(query.get(id).await.ok().filter(|object| self.wants(object)));
         }
-        Ok(objects)
+        objects
     }
 
     /// What has no port first, then port by port, as rdma(8) asks for them.
