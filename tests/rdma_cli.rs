@@ -12,6 +12,10 @@ use rdma_support::{Case, cases, corrections};
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("res_help", "our help is our own text"),
     ("res_frmr_set", "rdma(8) exits with 0 after a word it does not know; we exit with 1"),
+    ("cm_ib--plain", "rdma(8) calls port space IB IPoIB"),
+    ("cm_addrinfo--plain", "rdma(8) 7.3.0 has no name for two states of 7.x"),
+    ("cm_af_ib--plain", "rdma(8) leaves out a CM id with an AF_IB address"),
+    ("mon_empty--plain", "an event without its attributes stands for anything: we say RESYNC"),
     ("sys_show_json", "rdma(8) prints text where JSON is asked for; we print JSON"),
 ];
 
@@ -69,7 +73,7 @@ async fn recorded_commands_print_what_rdma_printed() {
     println!("{passed} cases passed, {corrected} of them with a correction, {} excepted:", excepted.len());
     excepted.iter().for_each(|excepted| println!("  {excepted}"));
     assert!(failures.is_empty(), "{} cases failed:\n{}", failures.len(), failures.join("\n"));
-    assert!(passed > 250, "the cases are there: {passed}");
+    assert!(passed > 500, "the cases are there: {passed}");
 }
 
 #[tokio::test]

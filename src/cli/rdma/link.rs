@@ -87,12 +87,14 @@ fn row(port: &Port, details: bool) -> Row {
     row.maybe("lmc", port.lmc);
     row.maybe("state", port.state.map(|state| state.as_str()));
     row.maybe("physical_state", port.phys_state.map(|state| state.as_str()));
-    row.maybe("netdev", port.netdev_name.as_deref());
-    // JSON has it always, text with -d.
-    match port.netdev_index {
-        Some(index) if details => row.field("netdev_index", index),
-        Some(index) => row.json("netdev_index", index),
-        None => {}
+    if let Some((name, index)) = port.netdev_name.as_deref().zip(port.netdev_index) {
+        row.field("netdev", name);
+        // JSON has it always, text with -d.
+        if details {
+            row.field("netdev_index", index);
+        } else {
+            row.json("netdev_index", index);
+        }
     }
     if details {
         capabilities(&mut row, caps::PORT, port.cap_flags);

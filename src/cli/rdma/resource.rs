@@ -236,12 +236,8 @@ impl Selection {
         if style.raw
             && let Some(raw) = query().raw()
         {
-            let port = match self.port {
-                PortChoice::One(port) => Some(port),
-                _ => None,
-            };
             for object in raw.list().await? {
-                session.row(&raw_row(&object, R::PER_PORT.then_some(port)))?;
+                session.row(&raw_row(&object, R::PER_PORT))?;
             }
             return Ok(());
         }

@@ -54,11 +54,11 @@ pub(super) fn summary_row(summary: &ResourceSummary) -> Row {
     row
 }
 
-/// A driver's own description; `port` for objects that have one.
-pub(super) fn raw_row(object: &RawResource, port: Option<Option<u32>>) -> Row {
-    let mut row = match port {
-        Some(port) => Row::of_port(Some(object.device_index), &object.device_name, port),
-        None => Row::of_device(object.device_index, &object.device_name),
+/// A driver's own description. The kernel does not say which port such an object is on.
+pub(super) fn raw_row(object: &RawResource, per_port: bool) -> Row {
+    let mut row = match per_port {
+        true => Row::of_port(Some(object.device_index), &object.device_name, None),
+        false => Row::of_device(object.device_index, &object.device_name),
     };
     let bytes: Vec<_> = object.raw.iter().map(u8::to_string).collect();
     row.text(format!("data <{}>", bytes.join(",")));
