@@ -42,20 +42,8 @@ enum Command {
     Crds(crds::Args),
     /// Shows this host's RDMA devices, ports and GIDs
     Inventory(inventory::Args),
-    /// RDMA devices, as rdma(8): show, add, delete, set
-    Dev(rdma::Args),
-    /// Ports and soft devices, as rdma(8): show, add, delete
-    Link(rdma::Args),
-    /// What is allocated on devices, as rdma(8): show, set
-    Resource(rdma::Args),
-    /// Counters, as rdma(8): show, mode, set, unset, qp, mr
-    Statistic(rdma::Args),
-    /// Settings of the RDMA subsystem, as rdma(8): show, set
-    System(rdma::Args),
-    /// What the kernel reports of RDMA devices, as rdma(8)
-    Monitor(rdma::Args),
-    /// GID tables, and the GID to use: show, best
-    Gid(rdma::Args),
+    #[command(flatten)]
+    Rdma(rdma::Commands),
     /// The chart's pre-delete hook: deletes every SoftRdmaLink and waits until the nodes have removed theirs
     Uninstall(uninstall::Args),
 }
@@ -76,40 +64,31 @@ pub fn main() -> ExitCode {
         eprintln!("rdma-operator: --log {}: {error}", cli.log);
         return ExitCode::from(2);
     }
-    let flags = cli.rdma;
+    if cli.rdma.any() && !matches!(cli.command, Command::Rdma(_)) {
+        eprintln!("rdma-operator: -j, -p, -d, -r and -o before the command are for dev, link and so on");
+        return ExitCode::from(2);
+    }
     let result = match cli.command {
-        Command::Dev(args) => return on_rdma(rdma::Object::Dev, flags, &args),
-        Command::Link(args) => return on_rdma(rdma::Object::Link, flags, &args),
-        Command::Resource(args) => return on_rdma(rdma::Object::Resource, flags, &args),
-        Command::Statistic(args) => return on_rdma(rdma::Object::Statistic, flags, &args),
-        Command::System(args) => return on_rdma(rdma::Object::System, flags, &args),
-        Command::Monitor(args) => return on_rdma(rdma::Object::Monitor, flags, &args),
-        Command::Gid(args) => return on_rdma(rdma::Object::Gid, flags, &args),
         Command::Agent(args) => on_runtime(|stop| agent::run(args, stop)),
         Command::Controller(args) => on_runtime(|stop| controller::run(args, stop)),
         Command::Crds(args) => crds::run(&args),
         Command::Inventory(args) => on_runtime(|_| inventory::run(args)),
+        Command::Rdma(command) => {
+            let mut success = true;
+            let result = on_runtime(|stop| async {
+                success = rdma::main(cli.rdma, &command, stop).await?;
+                Ok(())
+            });
+            if !success {
+                // It has said what failed.
+                return ExitCode::FAILURE;
+            }
+            result
+        }
         Command::Uninstall(args) => on_runtime(|_| uninstall::run(args)),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("rdma-operator: {}", telemetry::chain(error.as_ref()));
-            ExitCode::FAILURE
-        }
-    }
-}
-
-/// These say themselves what failed, and may go on after it.
-fn on_rdma(object: rdma::Object, flags: rdma::Flags, args: &rdma::Args) -> ExitCode {
-    let mut success = false;
-    let result = on_runtime(|stop| async {
-        success = rdma::main(object, flags, args, stop).await;
-        Ok(())
-    });
-    match result {
-        Ok(()) if success => ExitCode::SUCCESS,
-        Ok(()) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("rdma-operator: {}", telemetry::chain(error.as_ref()));
             ExitCode::FAILURE

@@ -135,7 +135,12 @@ impl Case {
 
     /// Runs our command against the recorded kernel.
     pub(crate) async fn run(&self) -> Outcome {
-        let invocation = match Invocation::parse(&self.command) {
+        self.run_as(&self.command, Path::new("/nonexistent")).await
+    }
+
+    /// Runs another command against the recorded kernel, with GIDs from `sysfs`.
+    pub(crate) async fn run_as(&self, command: &[String], sysfs: &Path) -> Outcome {
+        let invocation = match Invocation::parse(command) {
             Ok(invocation) => invocation,
             Err(error) => {
                 return Outcome {
@@ -171,7 +176,7 @@ impl Case {
                 }
             }
         });
-        let host = RecordedHost { processes: self.processes.clone() };
+        let host = RecordedHost { processes: self.processes.clone(), sysfs: Sysfs::new(sysfs) };
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let stop = CancellationToken::new();
         let success = rdma::run(invocation, (handle, events), &host, (&mut out, &mut err), stop).await;
@@ -200,6 +205,7 @@ fn processes(text: &str) -> HashMap<u32, String> {
 
 struct RecordedHost {
     processes: HashMap<u32, String>,
+    sysfs: Sysfs,
 }
 
 impl Host for RecordedHost {
@@ -216,7 +222,7 @@ impl Host for RecordedHost {
     }
 
     fn sysfs(&self) -> Sysfs {
-        Sysfs::new("/nonexistent")
+        self.sysfs.clone()
     }
 }
 

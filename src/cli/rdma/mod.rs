@@ -29,7 +29,6 @@ pub use output::Style;
 pub use session::{Host, LocalHost};
 
 use crate::nl::{self, Events, Handle};
-use crate::telemetry::chain;
 use output::Printer;
 use session::Session;
 use words::Words;
@@ -55,17 +54,59 @@ pub struct Flags {
     oneline: bool,
 }
 
+impl Flags {
+    /// Whether any was given.
+    pub(super) fn any(self) -> bool {
+        self.json || self.pretty || self.oneline || self.raw || self.details > 0
+    }
+}
+
 /// The words of a command; rdma(8)'s options may stand among them.
 #[derive(clap::Args, Debug)]
+// The help of the words is ours.
+#[command(disable_help_flag = true)]
 pub struct Args {
     /// What to do, as in rdma(8); `help` shows it
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
     words: Vec<String>,
 }
 
+/// The commands.
+#[derive(clap::Subcommand, Debug)]
+pub enum Commands {
+    /// RDMA devices, as rdma(8): show, add, delete, set
+    Dev(Args),
+    /// Ports and soft devices, as rdma(8): show, add, delete
+    Link(Args),
+    /// What is allocated on devices, as rdma(8): show, set
+    Resource(Args),
+    /// Counters, as rdma(8): show, mode, set, unset, qp, mr
+    Statistic(Args),
+    /// Settings of the RDMA subsystem, as rdma(8): show, set
+    System(Args),
+    /// What the kernel reports of RDMA devices, as rdma(8)
+    Monitor(Args),
+    /// GID tables, and the GID to use: show, best
+    Gid(Args),
+}
+
+impl Commands {
+    fn parts(&self) -> (Object, &Args) {
+        match self {
+            Self::Dev(args) => (Object::Dev, args),
+            Self::Link(args) => (Object::Link, args),
+            Self::Resource(args) => (Object::Resource, args),
+            Self::Statistic(args) => (Object::Statistic, args),
+            Self::System(args) => (Object::System, args),
+            Self::Monitor(args) => (Object::Monitor, args),
+            Self::Gid(args) => (Object::Gid, args),
+        }
+    }
+}
+
 /// What a command is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Object {
+enum Object {
     /// Devices.
     Dev,
     /// Ports and soft links.
@@ -88,8 +129,7 @@ impl Object {
         [Self::Dev, Self::Link, Self::Resource, Self::System, Self::Statistic, Self::Monitor, Self::Gid];
 
     /// Its name on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::Dev => "dev",
             Self::Link => "link",
@@ -273,18 +313,12 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// Parses and runs a command of this host. False if anything failed, which has been said.
-pub(super) async fn main(object: Object, flags: Flags, args: &Args, stop: CancellationToken) -> bool {
-    match try_main(object, flags, args, stop).await {
-        Ok(success) => success,
-        Err(error) => {
-            eprintln!("rdma-operator: {}", chain(error.as_ref()));
-            false
-        }
-    }
-}
-
-async fn try_main(object: Object, flags: Flags, args: &Args, stop: CancellationToken) -> Result<bool> {
+/// Parses and runs a command of this host. False if something failed that has been said.
+///
+/// # Errors
+/// What is wrong with the words, or why the kernel cannot be asked at all.
+pub(super) async fn main(flags: Flags, command: &Commands, stop: CancellationToken) -> Result<bool> {
+    let (object, args) = command.parts();
     let invocation = Invocation::of(object, flags, args)?;
     let (mut out, mut err) = (io::BufWriter::new(io::stdout()), io::stderr());
     if let Command::Help(object) = invocation.command {
