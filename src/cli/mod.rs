@@ -4,6 +4,7 @@ mod agent;
 mod controller;
 mod crds;
 mod inventory;
+pub mod rdma;
 mod uninstall;
 
 use std::path::PathBuf;
@@ -17,7 +18,7 @@ use crate::telemetry::{self, LogFormat};
 
 /// RDMA for Kubernetes.
 #[derive(Parser, Debug)]
-#[command(name = "rdma-operator", version, about, max_term_width = 100)]
+#[command(name = "rdma-operator", version, about, max_term_width = 100, infer_subcommands = true)]
 struct Cli {
     /// What to log: a level, or directives like info,rdma_operator=debug
     #[arg(long, global = true, env = "RDMA_OPERATOR_LOG", default_value = "info")]
@@ -25,6 +26,8 @@ struct Cli {
     /// How log lines look
     #[arg(long, global = true, env = "RDMA_OPERATOR_LOG_FORMAT", value_enum, default_value_t)]
     log_format: LogFormat,
+    #[command(flatten)]
+    rdma: rdma::Flags,
     #[command(subcommand)]
     command: Command,
 }
@@ -39,6 +42,8 @@ enum Command {
     Crds(crds::Args),
     /// Shows this host's RDMA devices, ports and GIDs
     Inventory(inventory::Args),
+    #[command(flatten)]
+    Rdma(rdma::Commands),
     /// The chart's pre-delete hook: deletes every SoftRdmaLink and waits until the nodes have removed theirs
     Uninstall(uninstall::Args),
 }
@@ -59,11 +64,27 @@ pub fn main() -> ExitCode {
         eprintln!("rdma-operator: --log {}: {error}", cli.log);
         return ExitCode::from(2);
     }
+    if cli.rdma.any() && !matches!(cli.command, Command::Rdma(_)) {
+        eprintln!("rdma-operator: -j, -p, -d, -r and -o before the command are for dev, link and so on");
+        return ExitCode::from(2);
+    }
     let result = match cli.command {
         Command::Agent(args) => on_runtime(|stop| agent::run(args, stop)),
         Command::Controller(args) => on_runtime(|stop| controller::run(args, stop)),
         Command::Crds(args) => crds::run(&args),
         Command::Inventory(args) => on_runtime(|_| inventory::run(args)),
+        Command::Rdma(command) => {
+            let mut success = true;
+            let result = on_runtime(|stop| async {
+                success = rdma::main(cli.rdma, &command, stop).await?;
+                Ok(())
+            });
+            if !success {
+                // It has said what failed.
+                return ExitCode::FAILURE;
+            }
+            result
+        }
         Command::Uninstall(args) => on_runtime(|_| uninstall::run(args)),
     };
     match result {

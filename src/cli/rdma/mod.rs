@@ -1,0 +1,337 @@
+//! The commands of rdma(8): `dev`, `link`, `resource`, `statistic`, `system`, `monitor`, with its arguments, its
+//! text and its JSON; and `gid`, our own, in the same style.
+//!
+//! Arguments become a command, a command asks the kernel, and what it answers becomes rows that are printed: each
+//! step without the others.
+
+mod caps;
+mod dev;
+mod filter;
+mod gid;
+mod link;
+mod monitor;
+mod output;
+mod resource;
+mod resource_rows;
+mod session;
+mod statistic;
+mod statistic_qp;
+mod system;
+mod usage;
+mod words;
+
+use std::io::{self, Write};
+
+use anyhow::{Context, Result, bail};
+use tokio_util::sync::CancellationToken;
+
+pub use output::Style;
+pub use session::{Host, LocalHost};
+
+use crate::nl::{self, Events, Handle};
+use output::Printer;
+use session::Session;
+use words::Words;
+
+/// rdma(8)'s options, before the command: `rdma-operator -j link`.
+#[derive(clap::Args, Debug, Clone, Copy, Default)]
+#[command(next_help_heading = "Options of dev, link, resource, statistic, system, monitor, gid")]
+pub struct Flags {
+    /// Print JSON
+    #[arg(short, long)]
+    json: bool,
+    /// Print JSON on many lines
+    #[arg(short, long)]
+    pretty: bool,
+    /// Show more; twice: also what only the driver understands
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    details: u8,
+    /// Show objects as the driver itself describes them
+    #[arg(short, long)]
+    raw: bool,
+    /// Print what belongs together on one line
+    #[arg(short, long)]
+    oneline: bool,
+}
+
+impl Flags {
+    /// Whether any was given.
+    pub(super) fn any(self) -> bool {
+        self.json || self.pretty || self.oneline || self.raw || self.details > 0
+    }
+}
+
+/// The words of a command; rdma(8)'s options may stand among them.
+#[derive(clap::Args, Debug)]
+// The help of the words is ours.
+#[command(disable_help_flag = true)]
+pub struct Args {
+    /// What to do, as in rdma(8); `help` shows it
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
+    words: Vec<String>,
+}
+
+/// The commands.
+#[derive(clap::Subcommand, Debug)]
+pub enum Commands {
+    /// RDMA devices, as rdma(8): show, add, delete, set
+    Dev(Args),
+    /// Ports and soft devices, as rdma(8): show, add, delete
+    Link(Args),
+    /// What is allocated on devices, as rdma(8): show, set
+    Resource(Args),
+    /// Counters, as rdma(8): show, mode, set, unset, qp, mr
+    Statistic(Args),
+    /// Settings of the RDMA subsystem, as rdma(8): show, set
+    System(Args),
+    /// What the kernel reports of RDMA devices, as rdma(8)
+    Monitor(Args),
+    /// GID tables, and the GID to use: show, best
+    Gid(Args),
+}
+
+impl Commands {
+    fn parts(&self) -> (Object, &Args) {
+        match self {
+            Self::Dev(args) => (Object::Dev, args),
+            Self::Link(args) => (Object::Link, args),
+            Self::Resource(args) => (Object::Resource, args),
+            Self::Statistic(args) => (Object::Statistic, args),
+            Self::System(args) => (Object::System, args),
+            Self::Monitor(args) => (Object::Monitor, args),
+            Self::Gid(args) => (Object::Gid, args),
+        }
+    }
+}
+
+/// What a command is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Object {
+    /// Devices.
+    Dev,
+    /// Ports and soft links.
+    Link,
+    /// What is allocated.
+    Resource,
+    /// Counters.
+    Statistic,
+    /// Settings of the subsystem.
+    System,
+    /// What the kernel reports.
+    Monitor,
+    /// GID tables.
+    Gid,
+}
+
+impl Object {
+    /// In rdma(8)'s order, which decides what a beginning of two names means.
+    const ALL: [Self; 7] =
+        [Self::Dev, Self::Link, Self::Resource, Self::System, Self::Statistic, Self::Monitor, Self::Gid];
+
+    /// Its name on the command line.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Dev => "dev",
+            Self::Link => "link",
+            Self::Resource => "resource",
+            Self::Statistic => "statistic",
+            Self::System => "system",
+            Self::Monitor => "monitor",
+            Self::Gid => "gid",
+        }
+    }
+}
+
+/// A command ready to run.
+#[derive(Debug)]
+pub struct Invocation {
+    style: Style,
+    command: Command,
+}
+
+#[derive(Debug)]
+enum Command {
+    Help(Object),
+    Dev(dev::Command),
+    Link(link::Command),
+    Resource(resource::Command),
+    Statistic(statistic::Command),
+    System(system::Command),
+    Monitor,
+    Gid(gid::Command),
+}
+
+impl Invocation {
+    /// Reads a whole command line of rdma(8): `-d link show rxe0/1`.
+    ///
+    /// # Errors
+    /// Names the word that is wrong, missing or too much, and where.
+    pub fn parse(words: &[String]) -> Result<Self> {
+        let mut options = Options::default();
+        let plain = options.take_out_of(words)?;
+        let objects = Object::ALL.map(|object| (object.name(), object));
+        let (object, rest) = plain.split_first().context("what? dev, link, resource, …")?;
+        let object = Words::new("rdma", std::slice::from_ref(object)).keyword(&objects, None)?;
+        options.read(object, rest)
+    }
+
+    /// Reads the words after `object`.
+    fn of(object: Object, flags: Flags, args: &Args) -> Result<Self> {
+        let style = Style {
+            json: flags.json,
+            pretty: flags.pretty,
+            oneline: flags.oneline,
+            details: flags.details,
+            raw: flags.raw,
+        };
+        let mut options = Options { style, help: false };
+        let words = options.take_out_of(&args.words)?;
+        options.read(object, &words)
+    }
+
+    /// Whether it needs a connection that brings notifications.
+    #[must_use]
+    pub fn is_monitor(&self) -> bool {
+        matches!(self.command, Command::Monitor)
+    }
+}
+
+#[derive(Default)]
+struct Options {
+    style: Style,
+    help: bool,
+}
+
+impl Options {
+    /// Reads what begins with a dash; what is left are plain words. After `--` all are.
+    fn take_out_of(&mut self, words: &[String]) -> Result<Vec<String>> {
+        let mut plain = Vec::new();
+        let mut rest = words.iter();
+        for word in rest.by_ref() {
+            match word.strip_prefix('-') {
+                Some("-") => break,
+                Some("") | None => plain.push(word.clone()),
+                Some(option) if self.set(option) => {}
+                Some(_) => bail!("{word:?} is no option here; options are -j -p -d -r -o"),
+            }
+        }
+        plain.extend(rest.cloned());
+        Ok(plain)
+    }
+
+    fn set(&mut self, option: &str) -> bool {
+        match option.strip_prefix('-') {
+            Some("json") => self.letter('j'),
+            Some("pretty") => self.letter('p'),
+            Some("oneline") => self.letter('o'),
+            Some("details") => self.letter('d'),
+            Some("raw") => self.letter('r'),
+            Some("help") => self.letter('h'),
+            Some(_) => false,
+            None => option.chars().all(|letter| self.letter(letter)),
+        }
+    }
+
+    fn letter(&mut self, letter: char) -> bool {
+        match letter {
+            'j' => self.style.json = true,
+            'p' => self.style.pretty = true,
+            'o' => self.style.oneline = true,
+            'd' => self.style.details = self.style.details.saturating_add(1),
+            'r' => self.style.raw = true,
+            'h' => self.help = true,
+            _ => return false,
+        }
+        true
+    }
+
+    fn read(self, object: Object, words: &[String]) -> Result<Invocation> {
+        let help = self.help || words.first().is_some_and(|word| word == "help");
+        let command = if help { Command::Help(object) } else { parse(object, words)? };
+        Ok(Invocation { style: self.style, command })
+    }
+}
+
+fn parse(object: Object, words: &[String]) -> Result<Command> {
+    let mut words = Words::new(object.name(), words);
+    let words = &mut words;
+    Ok(match object {
+        Object::Dev => Command::Dev(dev::Command::parse(words)?),
+        Object::Link => Command::Link(link::Command::parse(words)?),
+        Object::Resource => Command::Resource(resource::Command::parse(words)?),
+        Object::Statistic => Command::Statistic(statistic::Command::parse(words)?),
+        Object::System => Command::System(system::Command::parse(words)?),
+        Object::Monitor => {
+            words.finish()?;
+            Command::Monitor
+        }
+        Object::Gid => Command::Gid(gid::Command::parse(words)?),
+    })
+}
+
+/// Runs a command: rows to `out`, failures to `err`. False if anything failed.
+///
+/// `kernel` is a connection's handle and events; the monitor needs one that has joined the notification group.
+pub async fn run(
+    invocation: Invocation,
+    kernel: (Handle, Events),
+    host: &dyn Host,
+    (out, err): (&mut dyn Write, &mut dyn Write),
+    stop: CancellationToken,
+) -> bool {
+    let printer = Printer::new(out, invocation.style);
+    let mut session = Session { handle: kernel.0, events: kernel.1, host, printer, err, stop, failed: false };
+    let mut result = execute(invocation.command, &mut session).await;
+    if result.is_ok() {
+        result = session.printer.end().map_err(Into::into);
+    } else {
+        let _ = session.printer.end();
+    }
+    match result {
+        Ok(()) => {}
+        // Whoever reads has read enough: `| head`.
+        Err(error) if is_broken_pipe(&error) => {}
+        Err(error) => session.problem(&error),
+    }
+    !session.failed
+}
+
+async fn execute(command: Command, session: &mut Session<'_>) -> Result<()> {
+    match command {
+        Command::Help(object) => Ok(session.printer.plain(usage::of(object))?),
+        Command::Dev(command) => command.run(session).await,
+        Command::Link(command) => command.run(session).await,
+        Command::Resource(command) => command.run(session).await,
+        Command::Statistic(command) => command.run(session).await,
+        Command::System(command) => command.run(session).await,
+        Command::Monitor => monitor::run(session).await,
+        Command::Gid(command) => command.run(session).await,
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// Parses and runs a command of this host. False if something failed that has been said.
+///
+/// # Errors
+/// What is wrong with the words, or why the kernel cannot be asked at all.
+pub(super) async fn main(flags: Flags, command: &Commands, stop: CancellationToken) -> Result<bool> {
+    let (object, args) = command.parts();
+    let invocation = Invocation::of(object, flags, args)?;
+    let (mut out, mut err) = (io::BufWriter::new(io::stdout()), io::stderr());
+    if let Command::Help(object) = invocation.command {
+        out.write_all(usage::of(object).as_bytes())?;
+        out.flush()?;
+        return Ok(true);
+    }
+    let opened = if invocation.is_monitor() { nl::new_monitor_connection() } else { nl::new_connection() };
+    let (connection, handle, events) = opened.map_err(|error| {
+        let no_rdma = error.is_no_rdma();
+        let error = anyhow::Error::from(error);
+        if no_rdma { error.context("this kernel has no RDMA subsystem (ib_core)") } else { error }
+    })?;
+    connection.spawn_on_thread().context("starting the netlink thread")?;
+    Ok(run(invocation, (handle, events), &LocalHost, (&mut out, &mut err), stop).await)
+}
