@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
 use kube::{Api, Client};
 use serde_json::json;
@@ -14,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::links::Report;
 use super::status::{Parts, status};
 use super::wanted::Wanted;
-use crate::api::{AGENT_MANAGER, API_VERSION, NodeDevice, RdmaNodeStatus, SlimRdmaNode};
+use crate::api::{AGENT_MANAGER, API_VERSION, NodeDevice, RdmaNodeStatus, SlimRdmaNode, condition};
 use crate::cluster::apply_status;
 use crate::inventory::Inventory;
 use crate::metrics::AgentMetrics;
@@ -84,8 +85,12 @@ pub(super) async fn publish(
     let mut failures: u32 = 0;
     loop {
         let next = inputs.status(Timestamp::now());
-        if next.is_none() {
-            // A new object of the same name has none of what was written.
+        let undone = written.as_ref().is_some_and(|last| {
+            // The object lags behind our own writes for a moment.
+            Instant::now() >= not_before && !shows(&inputs.wanted.borrow().conditions, last)
+        });
+        if next.is_none() || undone {
+            // A new object of the same name has none of what was written; nor has one that somebody else edited.
             written = None;
         }
         let due = next.filter(|next| written.as_ref().is_none_or(|last| differs(last, next)));
@@ -123,6 +128,13 @@ pub(super) async fn publish(
     }
 }
 
+/// True when the object has the conditions that were written.
+fn shows(object: &[Condition], written: &RdmaNodeStatus) -> bool {
+    let word = |c: &Condition| (c.status.clone(), c.reason.clone(), c.message.clone());
+    let same = |ours: &Condition| condition::find(object, &ours.type_).is_some_and(|c| word(c) == word(ours));
+    written.conditions.iter().all(same)
+}
+
 /// Transition times alone are no news: they are taken from the object, which lags behind what was written.
 fn differs(last: &RdmaNodeStatus, next: &RdmaNodeStatus) -> bool {
     let timeless = |status: &RdmaNodeStatus| {
@@ -143,3 +155,7 @@ fn awaited(status: &RdmaNodeStatus) -> impl PartialEq + use<'_> {
     let conditions: Vec<_> = status.conditions.iter().map(|c| (&c.type_, &c.status, &c.reason)).collect();
     (&status.soft_links, status.observed_generation, devices, conditions)
 }
+
+#[cfg(test)]
+#[path = "publish_tests.rs"]
+mod tests;
