@@ -55,6 +55,7 @@ pub async fn connect(kubeconfig: Option<PathBuf>) -> Result<Client, Error> {
         }
         None => Config::infer().await.map_err(|source| Error::NoConfig(Box::new(source)))?,
     };
+    tracing::info!("version {}; the API server is {}", env!("CARGO_PKG_VERSION"), config.cluster_url);
     Client::try_from(config).map_err(|source| Error::Client(Box::new(source)))
 }
 

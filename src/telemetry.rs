@@ -16,12 +16,34 @@ pub enum LogFormat {
     Json,
 }
 
+/// Libraries that say at every try what we say once.
+const QUIET: &str = "kube_runtime::watcher=off,kube_client::client::builder=off";
+
+/// A log filter that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FilterError {
+    /// A word that is neither a level nor a directive; taken for a target it would turn all else off.
+    #[error("{0:?} is no level: off, error, warn, info, debug or trace, or TARGET=LEVEL")]
+    Level(String),
+    /// A directive that cannot be parsed.
+    #[error(transparent)]
+    Parse(#[from] tracing_subscriber::filter::ParseError),
+}
+
+fn is_directive(word: &str) -> bool {
+    word.contains('=') || word.parse::<tracing::Level>().is_ok() || word.eq_ignore_ascii_case("off")
+}
+
 /// Starts logging to standard error. `filter` is a directive list as of `RUST_LOG`: `info,rdma_operator=debug`.
 ///
 /// # Errors
 /// When a directive cannot be parsed; the text names it.
-pub fn init(filter: &str, format: LogFormat) -> Result<(), tracing_subscriber::filter::ParseError> {
-    let filter = EnvFilter::try_new(filter)?;
+pub fn init(filter: &str, format: LogFormat) -> Result<(), FilterError> {
+    if let Some(word) = filter.split(',').map(str::trim).find(|word| !is_directive(word)) {
+        return Err(FilterError::Level(word.to_owned()));
+    }
+    let filter = EnvFilter::try_new(format!("{QUIET},{filter}"))?;
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     // Starting twice (tests) keeps the first.
     let _ = match format {

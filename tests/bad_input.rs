@@ -137,6 +137,11 @@ fn a_bad_log_level_is_named() {
 }
 
 #[test]
+fn a_level_that_is_none_is_named_and_does_not_silence_everything() {
+    refuses_and_names(&["crds", "--log", "loud"], 2, &["--log loud", "no level"]);
+}
+
+#[test]
 fn a_missing_node_name_is_asked_for() {
     refuses_and_names(&["agent"], 2, &["--node"]);
 }

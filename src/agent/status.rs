@@ -55,6 +55,7 @@ pub fn status(parts: Parts<'_>, now: Timestamp) -> RdmaNodeStatus {
         soft_ready: Some(format!("{ready}/{}", links.wanted)),
         soft_links: Some(links.links.clone()),
         devices: Some(devices),
+        resources: resources(plugin),
         truncated: None,
         conditions: condition::merge(previous, conditions(inventory, plugin), links.generation, now),
     };
@@ -65,6 +66,15 @@ pub fn status(parts: Parts<'_>, now: Timestamp) -> RdmaNodeStatus {
         status.truncated = Some(true);
     }
     status
+}
+
+/// All names, up to a number that a column bears.
+fn resources(plugin: &PluginStatus) -> Option<String> {
+    const MOST: usize = 8;
+    let names: Vec<&str> = plugin.resources.iter().map(|resource| resource.name.as_str()).collect();
+    let more = names.len().saturating_sub(MOST);
+    let shown = names.iter().take(MOST).copied().collect::<Vec<_>>().join(",");
+    (!names.is_empty()).then(|| if more > 0 { format!("{shown} and {more} more") } else { shown })
 }
 
 fn conditions(inventory: &Inventory, plugin: &PluginStatus) -> Vec<Condition> {

@@ -52,6 +52,12 @@ pub mod reason {
     pub const NODES_PENDING: &str = "NodesPending";
     /// A node has failed; its own reason is used where all agree.
     pub const NODES_FAILED: &str = "NodesFailed";
+    /// The node has as many links as it takes.
+    pub const TOO_MANY_LINKS: &str = "TooManyLinks";
+    /// No Node has a name that is listed.
+    pub const NODE_NOT_FOUND: &str = "NodeNotFound";
+    /// Something has the link open.
+    pub const IN_USE: &str = "InUse";
     /// Links are being removed.
     pub const DELETING: &str = "Deleting";
     /// All chosen nodes have the link.

@@ -11,8 +11,8 @@ pub use link::{
     SoftRdmaLinkSpec, SoftRdmaLinkStatus, UpdatePolicy, WhenInUse,
 };
 pub use node::{
-    NodeCharDevice, NodeDevice, NodeGid, NodeIsolation, NodePci, NodePort, NodeSoftLink, NodeSoftLinkStatus,
-    NodeSystem, RdmaNode, RdmaNodeSpec, RdmaNodeStatus, SoftLinkState,
+    MAX_SOFT_LINKS, NodeCharDevice, NodeDevice, NodeGid, NodeIsolation, NodePci, NodePort, NodeSoftLink,
+    NodeSoftLinkStatus, NodeSystem, RdmaNode, RdmaNodeSpec, RdmaNodeStatus, SoftLinkState,
 };
 
 pub use slim::{SlimRdmaNode, SlimStatus};

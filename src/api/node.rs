@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::link::{AdoptPolicy, DeletionPolicy, LinkType, NetdevSelector, UpdatePolicy};
 
+/// Soft links a node takes.
+pub const MAX_SOFT_LINKS: usize = 64;
+
 /// What the controller wants of a node.
 #[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[kube(
@@ -45,12 +48,7 @@ use super::link::{AdoptPolicy, DeletionPolicy, LinkType, NetdevSelector, UpdateP
         json_path = ".status.conditions[?(@.type==\"PluginRegistered\")].status",
         priority = 1
     ),
-    printcolumn(
-        name = "Resources",
-        type_ = "string",
-        json_path = ".status.devices[*].resourceName",
-        priority = 1
-    ),
+    printcolumn(name = "Resources", type_ = "string", json_path = ".status.resources", priority = 1),
     printcolumn(
         name = "Reason",
         type_ = "string",
@@ -133,6 +131,9 @@ pub struct RdmaNodeStatus {
     /// Soft links ready of those wanted: 1/2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub soft_ready: Option<String>,
+    /// The resources that pods can ask for, in a word: rdma/mlx5_0,rdma/mlx5_1
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resources: Option<String>,
     /// True where GIDs were left out to keep the object small.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<bool>,

@@ -55,10 +55,11 @@ pub(super) async fn run(args: Args, stop: CancellationToken) -> anyhow::Result<(
     let settings = Settings {
         node: args.node,
         host: Options { sysfs: args.sysfs, dev: args.dev.clone() },
-        state: args.state_dir,
+        state: args.state_dir.clone(),
         plugin: plugin::Settings {
             dir: args.device_plugin_dir,
             dev_root: args.dev,
+            state: Some(args.state_dir.join("given")),
             pool,
             ..plugin::Settings::default()
         },

@@ -156,7 +156,11 @@ async fn patch_finalizers(
         {"op": "add", "path": "/metadata/finalizers", "value": finalizers},
     ]));
     let patch = patch.map_err(kube::Error::SerdeError)?;
-    links.patch(name, &PatchParams::default(), &Patch::Json::<()>(patch)).await.map(drop)
+    match links.patch(name, &PatchParams::default(), &Patch::Json::<()>(patch)).await {
+        // The object has changed since: the next plan sees it as it is.
+        Err(kube::Error::Api(status)) if matches!(status.code, 409 | 422) => Ok(()),
+        other => other.map(drop),
+    }
 }
 
 fn ignore_gone<T>(result: kube::Result<T>) -> kube::Result<()> {

@@ -9,7 +9,8 @@ use super::plan::{chosen, holders};
 use super::world::{Agent, World};
 use crate::api::condition::{self, reason};
 use crate::api::{
-    FORCE_RELEASE, LinkFailure, NodeSoftLinkStatus, SoftLinkState, SoftRdmaLink, SoftRdmaLinkStatus,
+    FORCE_RELEASE, LinkFailure, MAX_SOFT_LINKS, NodeSoftLinkStatus, SoftLinkState, SoftRdmaLink,
+    SoftRdmaLinkStatus,
 };
 
 /// Failures listed by node; the rest are only counted.
@@ -18,7 +19,8 @@ const MAX_FAILURES: usize = 32;
 /// One chosen node's answer.
 enum Answer<'a> {
     Ready(&'a NodeSoftLinkStatus),
-    Pending,
+    /// With what the node says of it, where it has said something.
+    Pending(Option<(String, &'a NodeSoftLinkStatus)>),
     Failed(LinkFailure),
 }
 
@@ -33,7 +35,11 @@ pub fn status(world: &World, link: &SoftRdmaLink, now: Timestamp) -> SoftRdmaLin
         .iter()
         .filter_map(|(_, answer)| if let Answer::Ready(entry) = answer { Some(*entry) } else { None })
         .collect();
-    let pending = answers.iter().filter(|(_, answer)| matches!(answer, Answer::Pending)).count();
+    let pending: Vec<&Option<(String, &NodeSoftLinkStatus)>> = answers
+        .iter()
+        .filter_map(|(_, answer)| if let Answer::Pending(said) = answer { Some(said) } else { None })
+        .collect();
+    let waits = pending.iter().find_map(|said| said.as_ref());
     let failures: Vec<LinkFailure> = answers
         .iter()
         .filter_map(
@@ -44,9 +50,9 @@ pub fn status(world: &World, link: &SoftRdmaLink, now: Timestamp) -> SoftRdmaLin
     let ready_condition = if deleting {
         deleting_condition(world, link)
     } else {
-        ready_condition(answers.len(), ready.len(), pending, &failures)
+        ready_condition(answers.len(), ready.len(), (pending.len(), waits), &failures)
     };
-    let progressing = deleting || pending > 0;
+    let progressing = deleting || !pending.is_empty();
     let progress_reason = match (deleting, progressing) {
         (true, _) => reason::DELETING,
         (false, true) => reason::NODES_PENDING,
@@ -58,7 +64,7 @@ pub fn status(world: &World, link: &SoftRdmaLink, now: Timestamp) -> SoftRdmaLin
             condition::PROGRESSING,
             progressing,
             progress_reason,
-            format!("{} pending", nodes(pending)),
+            format!("{} pending", nodes(pending.len())),
         ),
         isolation_condition(&ready),
     ];
@@ -84,26 +90,38 @@ fn answer<'a>(world: &'a World, node: &str, link: &SoftRdmaLink) -> Answer<'a> {
     let failed = |reason: &str, message: &str| {
         Answer::Failed(LinkFailure { node: node.into(), reason: reason.into(), message: message.into() })
     };
+    if !world.nodes.contains_key(node) {
+        return failed(reason::NODE_NOT_FOUND, "there is no Node of this name: see spec.nodes.names");
+    }
     let agent = world.agents.get(node).copied();
     if agent != Some(Agent::Ready) {
         let (_, reason, message) = Agent::availability(agent);
         return failed(reason, message);
     }
     let uid = link.metadata.uid.as_deref().unwrap_or_default();
-    let Some(entry) = world.rdma_nodes.get(node).and_then(|rdma| rdma.link(uid)) else {
-        return Answer::Pending;
-    };
+    let Some(rdma) = world.rdma_nodes.get(node) else { return Answer::Pending(None) };
+    let listed = rdma.spec.soft_links.as_ref().map_or(0, Vec::len);
+    if listed >= MAX_SOFT_LINKS && !rdma.wants(uid) {
+        let message = format!("a node takes {MAX_SOFT_LINKS} soft links, and older ones have them");
+        return failed(reason::TOO_MANY_LINKS, &message);
+    }
+    let Some(entry) = rdma.link(uid) else { return Answer::Pending(None) };
     if Some(entry.observed_generation) != link.metadata.generation {
-        return Answer::Pending;
+        return Answer::Pending(None);
     }
     match entry.state {
         SoftLinkState::Ready => Answer::Ready(entry),
         SoftLinkState::Failed => failed(&entry.reason, &entry.message),
-        SoftLinkState::Pending | SoftLinkState::Removing => Answer::Pending,
+        SoftLinkState::Pending | SoftLinkState::Removing => Answer::Pending(Some((node.to_owned(), entry))),
     }
 }
 
-fn ready_condition(desired: usize, ready: usize, pending: usize, failures: &[LinkFailure]) -> Condition {
+fn ready_condition(
+    desired: usize,
+    ready: usize,
+    (pending, waits): (usize, Option<&(String, &NodeSoftLinkStatus)>),
+    failures: &[LinkFailure],
+) -> Condition {
     let (ok, reason, message) = if desired == 0 {
         (false, reason::NO_NODES, "no node is chosen: see spec.nodes, and whether agents run".to_owned())
     } else if let Some(first) = failures.first() {
@@ -111,7 +129,17 @@ fn ready_condition(desired: usize, ready: usize, pending: usize, failures: &[Lin
         let reason = if same { first.reason.as_str() } else { reason::NODES_FAILED };
         (false, reason, format!("{} of {desired} nodes: {}: {}", failures.len(), first.node, first.message))
     } else if pending > 0 {
-        (false, reason::NODES_PENDING, format!("{ready} of {desired} nodes are ready"))
+        let ready = format!("{ready} of {desired} nodes are ready");
+        match waits {
+            // What waits for its users waits long: that is said.
+            Some((node, entry)) if entry.reason == reason::IN_USE => {
+                (false, reason::IN_USE, format!("{ready}: {node}: {}", entry.message))
+            }
+            Some((node, entry)) => {
+                (false, reason::NODES_PENDING, format!("{ready}: {node}: {}", entry.message))
+            }
+            None => (false, reason::NODES_PENDING, ready),
+        }
     } else {
         (true, reason::ALL_NODES_READY, format!("{ready} of {desired} nodes are ready"))
     };

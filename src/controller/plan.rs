@@ -9,7 +9,8 @@ use k8s_openapi::jiff::Timestamp;
 use super::link_status;
 use super::world::{Agent, World};
 use crate::api::{
-    FINALIZER, FORCE_RELEASE, NodeSoftLink, SlimRdmaNode, SoftRdmaLink, SoftRdmaLinkStatus, condition,
+    FINALIZER, FORCE_RELEASE, MAX_SOFT_LINKS, NodeSelection, NodeSoftLink, SlimRdmaNode, SoftRdmaLink,
+    SoftRdmaLinkStatus, condition,
 };
 
 /// One write to the API server.
@@ -107,6 +108,8 @@ pub(super) fn chosen<'a>(
 ) -> Box<dyn Iterator<Item = &'a String> + 'a> {
     match &link.spec.nodes {
         None => Box::new(world.nodes.keys().filter(|name| concerned(world, name))),
+        // A listed name without a Node is chosen too: that it is not there is a failure to be told.
+        Some(NodeSelection { names: Some(names), .. }) => Box::new(names.iter()),
         Some(selection) => Box::new(
             world
                 .nodes
@@ -166,6 +169,8 @@ fn assignments(world: &World) -> BTreeMap<&str, Vec<NodeSoftLink>> {
     }
     for links in assigned.values_mut() {
         links.sort_by(|a, b| (a.created_at.0, &a.uid).cmp(&(b.created_at.0, &b.uid)));
+        // The API server would refuse a longer list, and with it every change of the others.
+        links.truncate(MAX_SOFT_LINKS);
     }
     assigned
 }

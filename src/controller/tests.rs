@@ -250,7 +250,7 @@ fn selections_choose_by_name_and_by_label() {
     cluster.world.nodes.remove("b");
     cluster.world.rdma_nodes.remove("b");
     cluster.settle(SoftLinkState::Ready);
-    assert_eq!(cluster.ready("by-name"), ("False".into(), "NoNodes".into()));
+    assert_eq!(cluster.ready("by-name"), ("False".into(), "NodeNotFound".into()));
 }
 
 #[test]
@@ -321,6 +321,20 @@ fn links_of_a_node_are_in_order_of_age() {
     }
     cluster.settle(SoftLinkState::Ready);
     assert_eq!(cluster.assigned("a"), ["old", "middle", "young"]);
+}
+
+#[test]
+fn a_node_takes_so_many_links_and_the_others_say_so() {
+    let mut cluster = Cluster::new(&["a"]);
+    for number in 0..=crate::api::MAX_SOFT_LINKS {
+        let mut link = link(&format!("l{number:03}"));
+        link.metadata.creation_timestamp = Some(Time(Timestamp::from_second(number as i64).unwrap()));
+        cluster.add(link);
+    }
+    cluster.settle(SoftLinkState::Ready);
+    assert_eq!(cluster.assigned("a").len(), crate::api::MAX_SOFT_LINKS);
+    assert_eq!(cluster.ready("l000").1, "AllNodesReady");
+    assert_eq!(cluster.ready("l064"), ("False".into(), "TooManyLinks".into()));
 }
 
 #[test]

@@ -35,7 +35,7 @@ impl Agent {
             Some(Self::NotReady) => (
                 false,
                 reason::AGENT_NOT_READY,
-                "the agent pod is not ready: see `kubectl -n <namespace> describe pod -l app.kubernetes.io/component=agent`",
+                "the agent pod is not ready: describe it, by its label app.kubernetes.io/component=agent",
             ),
             None => (
                 false,

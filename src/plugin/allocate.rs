@@ -5,6 +5,8 @@ use std::collections::HashMap;
 
 use super::nodes::{DeviceNodes, ResolveError, host_path};
 use super::v1beta1::{ContainerAllocateResponse, DeviceSpec};
+use serde::{Deserialize, Serialize};
+
 use crate::inventory::CharDevice;
 use crate::pool::PoolDevice;
 
@@ -92,7 +94,7 @@ pub struct Grant {
 }
 
 /// What each device id was given out as: the kubelet does not ask again when a container restarts.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Given(HashMap<String, CharDevice>);
 
 impl Given {
@@ -101,8 +103,8 @@ impl Given {
         self.0.insert(grant.device.id.clone(), grant.nodes.uverbs.clone());
     }
 
-    /// Checks that a device still is what a container was given. After a restart of ours there is nothing to
-    /// compare with, and what the device is now has to do.
+    /// Checks that a device still is what a container was given. Of what was given before anything was
+    /// remembered, what the device is now has to do.
     ///
     /// # Errors
     /// [`AllocateError::Renumbered`] when it is something else.

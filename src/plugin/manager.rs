@@ -8,9 +8,9 @@ use tokio::sync::watch;
 use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::allocate::Given;
 use super::directory::{self, Directory};
 use super::endpoint;
+use super::memory::Memory;
 use super::nodes::NodeResolver;
 use super::settings::Settings;
 use super::status::{Board, PluginStatus};
@@ -85,7 +85,7 @@ struct Manager {
     /// What each running worker shows.
     lists: HashMap<String, watch::Sender<Arc<Resource>>>,
     /// Kept when a resource goes: containers outlive it.
-    given: HashMap<String, Arc<Mutex<Given>>>,
+    given: HashMap<String, Arc<Mutex<Memory>>>,
     running: HashMap<Id, String>,
     workers: JoinSet<()>,
 }
@@ -132,7 +132,7 @@ impl Manager {
             settings: self.settings.clone(),
             list: receiver,
             resolver: self.resolver.clone(),
-            given: self.given.entry(name.clone()).or_default().clone(),
+            given: self.memory(&name),
             directory: self.directory.clone(),
             board: self.board.clone(),
             stop: self.shutdown.child_token(),
@@ -140,6 +140,16 @@ impl Manager {
         let id = self.workers.spawn(worker.run()).id();
         self.running.insert(id, name.clone());
         self.lists.insert(name, list);
+    }
+
+    fn memory(&mut self, resource: &str) -> Arc<Mutex<Memory>> {
+        let file = self.settings.state.as_ref().map(|folder| {
+            // A resource name has one slash, and no underscore in its domain.
+            let name = resource.replace('/', "_");
+            folder.join(format!("{name}.json"))
+        });
+        let memory = self.given.entry(resource.to_owned());
+        memory.or_insert_with(|| Arc::new(Mutex::new(Memory::open(file)))).clone()
     }
 
     /// A worker has ended. When its resource is wanted again by now, a new one starts: two never share a socket.

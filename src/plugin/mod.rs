@@ -10,6 +10,7 @@ mod directory;
 mod endpoint;
 mod error;
 mod manager;
+mod memory;
 mod nodes;
 pub mod preferred;
 mod registration;

@@ -10,8 +10,9 @@ use tokio_stream::Stream;
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
 
-use super::allocate::{self, AllocateError, Given, Grant};
+use super::allocate::{self, AllocateError, Grant};
 use super::error::chain;
+use super::memory::Memory;
 use super::nodes::{DevRoot, NodeResolver};
 use super::v1beta1::device_plugin_server::DevicePlugin;
 use super::v1beta1::{
@@ -56,7 +57,7 @@ pub(crate) struct Service {
     pub(crate) list: watch::Receiver<Arc<Resource>>,
     pub(crate) resolver: Arc<dyn NodeResolver>,
     pub(crate) dev_root: DevRoot,
-    pub(crate) given: Arc<Mutex<Given>>,
+    pub(crate) given: Arc<Mutex<Memory>>,
     pub(crate) streams: Arc<watch::Sender<usize>>,
     pub(crate) call: Duration,
     pub(crate) stop: CancellationToken,
@@ -154,7 +155,7 @@ impl DevicePlugin for Service {
         // All or nothing: what is remembered was handed out.
         let rdma_cm = self.dev_root.has_rdma_cm();
         let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
-        containers.iter().flatten().for_each(|grant| given.remember(grant));
+        given.remember(containers.iter().flatten());
         let container_responses =
             containers.iter().map(|grants| allocate::response(grants, rdma_cm)).collect();
         Ok(Response::new(AllocateResponse { container_responses }))

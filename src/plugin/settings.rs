@@ -13,6 +13,8 @@ pub struct Settings {
     pub dir: PathBuf,
     /// Where this process sees the host's `/dev`.
     pub dev_root: PathBuf,
+    /// Where to keep, over restarts, what was given out. `None`: in memory only.
+    pub state: Option<PathBuf>,
     /// What to offer.
     pub pool: pool::Settings,
     /// What this node offered before this process started, where that is known.
@@ -26,6 +28,7 @@ impl Default for Settings {
         Self {
             dir: PathBuf::from("/var/lib/kubelet/device-plugins"),
             dev_root: PathBuf::from("/dev"),
+            state: None,
             pool: pool::Settings::default(),
             known: Vec::new(),
             timing: Timing::default(),

@@ -9,11 +9,11 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::KUBELET_SOCKET;
-use super::allocate::Given;
 use super::backoff::Backoff;
 use super::directory::Directory;
 use super::endpoint::Serving;
 use super::error::{Trouble, reason};
+use super::memory::Memory;
 use super::nodes::{DevRoot, NodeResolver};
 use super::registration;
 use super::server::Service;
@@ -27,7 +27,7 @@ pub(crate) struct Worker {
     pub(crate) settings: Arc<Settings>,
     pub(crate) list: watch::Receiver<Arc<Resource>>,
     pub(crate) resolver: Arc<dyn NodeResolver>,
-    pub(crate) given: Arc<Mutex<Given>>,
+    pub(crate) given: Arc<Mutex<Memory>>,
     pub(crate) directory: watch::Receiver<Directory>,
     pub(crate) board: Board,
     pub(crate) stop: CancellationToken,

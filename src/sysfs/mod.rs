@@ -10,7 +10,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use gid::{Gid, GidScope, GidType, parse_gid, scope};
 pub use pci::Pci;
@@ -27,7 +27,7 @@ pub struct Failure {
 }
 
 /// A character device node below `/dev/infiniband`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CharDevice {
     /// `uverbs0`

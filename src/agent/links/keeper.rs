@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
@@ -18,6 +19,11 @@ use crate::api::{LinkType, NodeSoftLinkStatus, SoftLinkState};
 use crate::inventory::{Inventory, Kernel, Watch};
 use crate::nl;
 use crate::telemetry::{OnChange, chain};
+
+/// What log lines call the ownership file.
+const LEDGER: &str = "the record of soft links";
+/// How often a record that could not be read is tried again.
+const REOPEN: Duration = Duration::from_secs(10);
 
 /// What has become of the soft links, and of which generation of the RdmaNode that is said.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,6 +52,8 @@ pub struct Keeper {
     watch: Watch,
     wanted: watch::Receiver<Wanted>,
     report: watch::Sender<Report>,
+    path: PathBuf,
+    boot_id: String,
     ledger: Result<Ledger, String>,
     failed: HashMap<String, Failed>,
     log: OnChange,
@@ -62,11 +70,10 @@ impl Keeper {
         ledger: PathBuf,
     ) -> Self {
         let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        let ledger = Ledger::open(ledger, boot_id.trim()).map_err(|error| chain(&error));
-        if let Err(message) = &ledger {
-            tracing::error!("soft links are left alone: {message}");
-        }
-        Self { kernel, watch, wanted, report, ledger, failed: HashMap::new(), log: OnChange::default() }
+        let (path, boot_id) = (ledger, boot_id.trim().to_owned());
+        let ledger = Ledger::open(&path, &boot_id).map_err(|error| chain(&error));
+        let (failed, log) = (HashMap::new(), OnChange::default());
+        Self { kernel, watch, wanted, report, path, boot_id, ledger, failed, log }
     }
 
     /// Runs until `stop`. Links stay: they are the node's, not this process's.
@@ -83,8 +90,9 @@ impl Keeper {
                 self.watch.refreshed().await;
                 continue;
             }
-            let again = self.failed.values().map(|failed| failed.not_before).min();
-            let later = Instant::now() + std::time::Duration::from_secs(3600);
+            let reopen = self.ledger.is_err().then(|| Instant::now() + REOPEN);
+            let again = self.failed.values().map(|failed| failed.not_before).chain(reopen).min();
+            let later = Instant::now() + Duration::from_secs(3600);
             tokio::select! {
                 () = stop.cancelled() => return,
                 changed = self.watch.inventory.changed() => if changed.is_err() { return },
@@ -97,6 +105,14 @@ impl Keeper {
     /// One plan and its steps; true when a step was taken.
     async fn round(&mut self, wanted: &Wanted, inventory: &Inventory) -> bool {
         let links = wanted.links.as_deref();
+        if self.ledger.is_err() {
+            // Somebody may have mended or removed it.
+            self.ledger = Ledger::open(&self.path, &self.boot_id).map_err(|error| chain(&error));
+        }
+        match &self.ledger {
+            Ok(_) => self.log.clear(LEDGER),
+            Err(message) => self.log.warn(LEDGER, &format!("soft links are left alone: {message}")),
+        }
         let plan = match &self.ledger {
             Ok(ledger) => plan(links, ledger.records(), inventory),
             Err(message) => unplannable(links, message),
@@ -133,8 +149,6 @@ impl Keeper {
         let attempts =
             self.failed.get(step.uid()).filter(|failed| failed.step == *step).map_or(0, |f| f.attempts + 1);
         let not_before = Instant::now() + failure.reason.retry_after(attempts);
-        self.log
-            .warn(&format!("soft link {}", step.uid()), &format!("{}: {}", failure.reason, failure.message));
         let failed =
             Failed { step: step.clone(), netdev: netdev_of(step, inventory), failure, attempts, not_before };
         self.failed.insert(step.uid().to_owned(), failed);
@@ -250,14 +264,21 @@ impl Keeper {
                 entry(verdict, failed, inventory)
             })
             .collect();
-        for link in links.iter().filter(|link| link.state == SoftLinkState::Ready) {
-            self.log.clear(&format!("soft link {}", link.uid));
+        for link in &links {
+            let subject = format!("soft link {}", link.name);
+            match link.state {
+                SoftLinkState::Ready => self.log.clear(&subject),
+                SoftLinkState::Failed => {
+                    self.log.warn(&subject, &format!("{}: {}", link.reason, link.message))
+                }
+                SoftLinkState::Pending | SoftLinkState::Removing => {}
+            }
         }
-        let report = Report {
-            generation: wanted.generation,
-            wanted: wanted.links.as_ref().map_or(0, Vec::len),
-            links,
-        };
+        // A generation counts as acted on once all that it says is on record: the controller drops links by it.
+        let unrecorded = |failed: &Failed| failed.failure.reason == Reason::StateNotWritable;
+        let recorded = self.ledger.is_ok() && !self.failed.values().any(unrecorded);
+        let generation = if recorded { wanted.generation } else { self.report.borrow().generation };
+        let report = Report { generation, wanted: wanted.links.as_ref().map_or(0, Vec::len), links };
         self.report.send_if_modified(|current| {
             let changed = *current != report;
             *current = report;
@@ -287,7 +308,8 @@ fn entry(verdict: Verdict, failed: Option<&Failure>, inventory: &Inventory) -> N
         failure.reason.as_str().clone_into(&mut entry.reason);
         entry.message.clone_from(&failure.message);
         entry.errno = failure.errno;
-        if entry.state == SoftLinkState::Pending && failure.reason != Reason::InUse {
+        let waits = failure.reason == Reason::InUse;
+        if matches!(entry.state, SoftLinkState::Pending | SoftLinkState::Ready) && !waits {
             entry.state = SoftLinkState::Failed;
         }
     }

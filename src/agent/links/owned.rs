@@ -59,7 +59,7 @@ pub enum Error {
         source: io::Error,
     },
     /// It is no ownership file.
-    #[error("{} is damaged; links it recorded are nobody's now. Remove it to go on", path.display())]
+    #[error("{} is damaged. Remove it to go on: the links it recorded are then nobody's, and adopt: IfIdentical takes them over", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,

@@ -162,7 +162,7 @@ impl<'a> Planner<'a> {
         let mine = self.mine(&link.uid);
         if let Some((reason, message)) = self.claim(link, &name, &netdev.name) {
             if let Some(device) = mine {
-                self.delete(link, device, true);
+                self.delete(link, device, link.update_policy.when_in_use == WhenInUse::Recreate);
             }
             return failed(reason, message);
         }
@@ -347,7 +347,9 @@ fn resolve<'a>(selector: &NetdevSelector, inventory: &'a Inventory) -> Result<&'
         return inventory
             .netdevs
             .iter()
-            .find(member)
+            .filter(member)
+            // Loopback only where nothing else is meant.
+            .min_by_key(|netdev| netdev.name == "lo")
             .ok_or_else(|| format!("no netdev of this node has an address of {cidr}"));
     }
     inventory
