@@ -34,6 +34,8 @@ fn read_commands() -> Vec<Case> {
             && !["set", "add", "delete", "del", "unset", "help"].contains(&what)
             && case.changes().is_empty()
             && !case.lines.is_empty()
+            // rdma(8) leaves out a CM id with an AF_IB address.
+            && case.stem() != "cm_af_ib--plain"
     };
     cases().into_iter().filter(reads).collect()
 }
@@ -60,7 +62,7 @@ fn changed_recordings_are_printed_as_rdma_prints_them() {
             let theirs = tool.run(&case);
             let ours = runtime.block_on(case.run());
             runs += 1;
-            match judge(&case, &theirs, &ours) {
+            match judge(&theirs, &ours) {
                 Verdict::Equal => equal += 1,
                 Verdict::Excepted(reason) => *excepted.entry(reason).or_insert(0) += 1,
                 Verdict::Different(line) => different.push(format!(

@@ -8,7 +8,7 @@ use super::session::Host;
 use crate::nl::packet::{AttributeList, NldevAttribute, number::RDMA_NLDEV_ATTR_DRIVER};
 use crate::nl::{
     CmAddress, CmId, CompletionQueue, DriverDetail, DriverValue, FrmrPool, MemoryRegion, Owner, PortSpace,
-    ProtectionDomain, QueuePair, RawResource, ResourceSummary, SharedReceiveQueue, UserContext,
+    ProtectionDomain, QpType, QueuePair, RawResource, ResourceSummary, SharedReceiveQueue, UserContext,
 };
 
 /// How rows are made.
@@ -102,8 +102,8 @@ fn driver(row: &mut Row, view: &View<'_>, attributes: &[NldevAttribute], details
             DriverValue::Signed(number) => (number.to_string(), Value::from(*number)),
         };
         let field = format!("drv_{key} {text} ");
-        // rdma(8) does not count texts.
-        width += if matches!(value, DriverValue::Text(_)) { 0 } else { field.chars().count() };
+        // rdma(8) counts bytes, and no texts.
+        width += if matches!(value, DriverValue::Text(_)) { 0 } else { field.len() };
         row.text(field);
         row.json(format!("drv_{key}"), json);
     }
@@ -150,7 +150,8 @@ impl Shown for QueuePair {
         row.field("lqpn", self.lqpn);
         row.maybe("rqpn", self.rqpn);
         row.maybe("type", self.qp_type.map(|kind| kind.as_str()));
-        row.maybe("subtype", self.subtype.as_deref());
+        // Only a driver's own type has one.
+        row.maybe("subtype", self.subtype.as_deref().filter(|_| self.qp_type == Some(QpType::Driver)));
         row.maybe("state", self.state.map(|state| state.as_str()));
         row.maybe("rq-psn", self.rq_psn);
         row.maybe("sq-psn", self.sq_psn);

@@ -1,8 +1,16 @@
 //! Changes a recorded case: other names, indexes and numbers, unknown values, attributes permuted, missing or unknown.
 //!
-//! Not made, because rdma(8) is known to be wrong there: names of kernel owners longer than 15 letters and of devices
-//! longer than 60 (it cuts them), bytes that are no UTF-8 (it prints them as they are, in JSON too), ranges of
-//! QP numbers up to the largest 32-bit number (it does not end).
+//! Not made, because rdma(8) is known to be wrong there, or differs for a reason:
+//!
+//! - names of kernel owners longer than 15 letters and of devices longer than 60: it cuts them
+//! - bytes that are no UTF-8: it prints them as they are, in JSON too
+//! - names of counters with a percent sign: it takes them for formats, and crashes
+//! - numbers of QPs and packets above 24 bits: it calls those above 31 negative
+//! - runs of QP numbers that end before they start: it leaves them out; up to the largest 32-bit number: it does not end
+//! - `system` with `-j`: it prints text; `system` and counters of memory regions with `-o`: it ends no line
+//! - switches other than 0 and 1: it says nothing of them or their number, we say on
+//! - IPv6 addresses that begin with zeros: the C library writes the rest as an IPv4 address
+//! - lists without what their objects are told apart by ([`IDS`]): we refuse them
 
 use std::collections::HashMap;
 
@@ -28,7 +36,7 @@ const NAMES: [&str; 12] = [
     "%s%d",
     "very_long_name_of_a_thing_",
 ];
-/// Options of rdma(8), any of which fits any command.
+/// Options of rdma(8): the first 3 fit `system`, all but the last 2 counters of memory regions, all other commands.
 const OPTIONS: [&[&str]; 10] = [
     &[],
     &["-d"],
@@ -115,6 +123,73 @@ fn with_details(datagrams: &[Datagram]) -> Vec<String> {
     lines
 }
 
+/// What objects are told apart by is in every message of every kernel; without it we refuse a list.
+const IDS: [(u16, &[u16]); 13] = [
+    (
+        0,
+        &[
+            RDMA_NLDEV_ATTR_DEV_INDEX,
+            RDMA_NLDEV_ATTR_DEV_NAME,
+            RDMA_NLDEV_ATTR_PORT_INDEX,
+            RDMA_NLDEV_ATTR_RES_LQPN,
+            RDMA_NLDEV_ATTR_RES_CM_IDN,
+            RDMA_NLDEV_ATTR_RES_CQN,
+            RDMA_NLDEV_ATTR_RES_MRN,
+            RDMA_NLDEV_ATTR_RES_PDN,
+            RDMA_NLDEV_ATTR_RES_CTXN,
+            RDMA_NLDEV_ATTR_RES_SRQN,
+            RDMA_NLDEV_ATTR_STAT_COUNTER_ID,
+            RDMA_NLDEV_ATTR_STAT_MODE,
+        ],
+    ),
+    (
+        RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY,
+        &[RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_INDEX],
+    ),
+    (
+        RDMA_NLDEV_ATTR_RES_QP_ENTRY,
+        &[
+            RDMA_NLDEV_ATTR_RES_LQPN,
+            RDMA_NLDEV_ATTR_PORT_INDEX,
+            RDMA_NLDEV_ATTR_MIN_RANGE,
+            RDMA_NLDEV_ATTR_MAX_RANGE,
+        ],
+    ),
+    (RDMA_NLDEV_ATTR_RES_CM_ID_ENTRY, &[RDMA_NLDEV_ATTR_RES_CM_IDN, RDMA_NLDEV_ATTR_PORT_INDEX]),
+    (RDMA_NLDEV_ATTR_RES_CQ_ENTRY, &[RDMA_NLDEV_ATTR_RES_CQN]),
+    (RDMA_NLDEV_ATTR_RES_MR_ENTRY, &[RDMA_NLDEV_ATTR_RES_MRN]),
+    (RDMA_NLDEV_ATTR_RES_PD_ENTRY, &[RDMA_NLDEV_ATTR_RES_PDN]),
+    (RDMA_NLDEV_ATTR_RES_CTX_ENTRY, &[RDMA_NLDEV_ATTR_RES_CTXN]),
+    // Without the list of its QPs rdma(8) leaves a SRQ out; without a type it says BASIC.
+    (
+        RDMA_NLDEV_ATTR_RES_SRQ_ENTRY,
+        &[RDMA_NLDEV_ATTR_RES_SRQN, RDMA_NLDEV_ATTR_RES_QP, RDMA_NLDEV_ATTR_RES_TYPE],
+    ),
+    (
+        RDMA_NLDEV_ATTR_FRMR_POOL_KEY,
+        &[
+            RDMA_NLDEV_ATTR_FRMR_POOL_KEY_ATS,
+            RDMA_NLDEV_ATTR_FRMR_POOL_KEY_ACCESS_FLAGS,
+            RDMA_NLDEV_ATTR_FRMR_POOL_KEY_VENDOR_KEY,
+            RDMA_NLDEV_ATTR_FRMR_POOL_KEY_NUM_DMA_BLOCKS,
+        ],
+    ),
+    (
+        RDMA_NLDEV_ATTR_STAT_COUNTER_ENTRY,
+        &[RDMA_NLDEV_ATTR_STAT_COUNTER_ID, RDMA_NLDEV_ATTR_PORT_INDEX, RDMA_NLDEV_ATTR_RES_QP],
+    ),
+    (RDMA_NLDEV_ATTR_FRMR_POOL_ENTRY, &[RDMA_NLDEV_ATTR_FRMR_POOL_KEY]),
+    (
+        RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY,
+        &[RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR],
+    ),
+];
+
+fn may_go(parent: u16, number: u16) -> bool {
+    number != RDMA_NLDEV_ATTR_RES_RAW
+        && !IDS.iter().any(|(nest, ids)| *nest == parent && ids.contains(&number))
+}
+
 struct Change {
     renamed: HashMap<String, String>,
     renumbered: HashMap<u32, u32>,
@@ -177,7 +252,7 @@ impl Change {
         }
     }
 
-    fn list(&mut self, list: &mut Vec<Attribute>, depth: usize) {
+    fn list(&mut self, list: &mut Vec<Attribute>, parent: u16) {
         let key = wire::list_bytes(list);
         if let Some(known) = self.changed.get(&key) {
             list.clone_from(known);
@@ -188,12 +263,13 @@ impl Change {
         let of_objects = list.iter().all(|attribute| matches!(attribute.value, Value::Nest(_)));
         let mut at = 0;
         while at < list.len() {
-            if !keyed && !of_objects && self.may_go(&list[at], depth) && self.once_in(60) {
+            if !keyed && !of_objects && may_go(parent, list[at].number()) && self.once_in(100) {
                 list.remove(at);
                 continue;
             }
+            let number = list[at].number();
             if let Value::Nest(inner) = &mut list[at].value {
-                self.list(inner, depth + 1);
+                self.list(inner, number);
             } else if self.once_in(3) && !(keyed && list[at].number() == RDMA_NLDEV_ATTR_DRIVER_PRINT_TYPE) {
                 self.value(&mut list[at]);
             }
@@ -222,12 +298,8 @@ impl Change {
         }
     }
 
-    /// What tells devices and ports apart is in every message of every kernel.
-    fn may_go(&self, attribute: &Attribute, depth: usize) -> bool {
-        let number = attribute.number();
-        let is_identity = [RDMA_NLDEV_ATTR_DEV_INDEX, RDMA_NLDEV_ATTR_DEV_NAME, RDMA_NLDEV_ATTR_PORT_INDEX]
-            .contains(&number);
-        !(is_identity && depth < 3)
+    fn roll(&mut self, sides: u32) -> u32 {
+        u32::try_from(self.dice.roll(usize::try_from(sides).unwrap().max(1))).unwrap()
     }
 
     fn number(&mut self) -> u64 {
@@ -239,7 +311,7 @@ impl Change {
     }
 
     fn text(&mut self, longest: usize) -> String {
-        let name = NAMES[self.dice.roll(NAMES.len())];
+        let name = NAMES[self.dice.roll(NAMES.len())].replace('%', "");
         format!("{name}{}", self.dice.roll(100)).chars().take(longest).collect()
     }
 
@@ -255,8 +327,27 @@ impl Change {
                 let text = self.text(10);
                 attribute.set_text(&text);
             }
-            (RDMA_NLDEV_ATTR_MIN_RANGE | RDMA_NLDEV_ATTR_MAX_RANGE, _) => {
-                let number = u32::try_from(self.dice.roll(1000)).unwrap();
+            (RDMA_NLDEV_ATTR_DEV_DIM | RDMA_NLDEV_ATTR_FRMR_POOL_KEY_ATS, _) => {
+                attribute.set(&[u8::try_from(self.dice.roll(2)).unwrap()])
+            }
+            // A run has to end after it starts.
+            (RDMA_NLDEV_ATTR_MIN_RANGE, _) => {
+                let start = 1 + self.roll(attribute.as_u32().unwrap_or(1));
+                attribute.set(&start.to_ne_bytes());
+            }
+            (RDMA_NLDEV_ATTR_MAX_RANGE, _) => {
+                let end = attribute.as_u32().unwrap_or(0) + self.roll(500);
+                attribute.set(&end.to_ne_bytes());
+            }
+            // 24 bits.
+            (
+                RDMA_NLDEV_ATTR_RES_LQPN
+                | RDMA_NLDEV_ATTR_RES_RQPN
+                | RDMA_NLDEV_ATTR_RES_SQ_PSN
+                | RDMA_NLDEV_ATTR_RES_RQ_PSN,
+                _,
+            ) => {
+                let number = self.roll(1 << 24);
                 attribute.set(&number.to_ne_bytes());
             }
             (_, Some(WireType::String)) => {
@@ -274,6 +365,10 @@ impl Change {
                         *byte = u8::try_from(self.dice.roll(256)).unwrap();
                     }
                 }
+                let is_ipv6 = bytes.first() == Some(&10);
+                if let Some(first) = bytes.get_mut(8).filter(|_| is_ipv6) {
+                    *first |= 0x20;
+                }
                 attribute.set(&bytes);
             }
             _ => {}
@@ -283,7 +378,15 @@ impl Change {
     /// The command with other options and the new names.
     fn command(&mut self, words: &[String]) -> Vec<String> {
         let raw = words.iter().any(|word| word == "-r").then(|| "-r".to_owned());
-        let options = OPTIONS[self.dice.roll(OPTIONS.len())].iter().map(|option| (*option).to_owned());
+        let is_system = words.iter().any(|word| word.starts_with("sys"));
+        let is_mr_statistic =
+            words.iter().any(|word| word.starts_with("stat")) && words.iter().any(|word| word == "mr");
+        let choices = match (is_system, is_mr_statistic) {
+            (true, _) => 3,
+            (_, true) => OPTIONS.len() - 2,
+            _ => OPTIONS.len(),
+        };
+        let options = OPTIONS[self.dice.roll(choices)].iter().map(|option| (*option).to_owned());
         let rest = words.iter().filter(|word| !word.starts_with('-')).map(|word| {
             let (name, port) = word.split_at(word.find('/').unwrap_or(word.len()));
             self.renamed.get(name).map_or_else(|| word.clone(), |new| format!("{new}{port}"))
