@@ -1,7 +1,8 @@
-//! What takes long: chaos and soak on the lab. `cargo xtask test --long` runs these after the end-to-end tests;
-//! docs/long-runs.md has what they last said.
+//! What takes long: chaos and soak on the lab, and our rdma(8) commands against the real ones. `cargo xtask test
+//! --long` runs these after the end-to-end tests; docs/long-runs.md has what they last said.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod differential;
 #[path = "../e2e/lab.rs"]
 #[allow(dead_code)]
 mod lab;

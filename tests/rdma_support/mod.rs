@@ -31,8 +31,10 @@ pub(crate) struct Case {
     pub(crate) said: Vec<String>,
     /// Its exit status, if recorded.
     pub(crate) code: Option<i32>,
-    lines: Vec<String>,
-    processes: HashMap<u32, String>,
+    /// The datagrams: `> ` sent, `< ` received.
+    pub(crate) lines: Vec<String>,
+    /// The names of processes.
+    pub(crate) processes: HashMap<u32, String>,
 }
 
 /// What our command did.

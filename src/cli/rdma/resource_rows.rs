@@ -107,8 +107,8 @@ pub(super) fn driver(
             DriverValue::Signed(number) => (number.to_string(), Value::from(*number)),
         };
         let field = format!("drv_{key} {text} ");
-        // rdma(8) does not count texts.
-        width += if matches!(value, DriverValue::Text(_)) { 0 } else { field.chars().count() };
+        // rdma(8) counts bytes, and no texts.
+        width += if matches!(value, DriverValue::Text(_)) { 0 } else { field.len() };
         row.text(field);
         row.json(format!("drv_{key}"), json);
     }

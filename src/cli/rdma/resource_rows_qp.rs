@@ -3,7 +3,7 @@
 use super::filter::{Cell, Filterable, Kind};
 use super::output::Row;
 use super::resource_rows::{Shown, View, driver, owner};
-use crate::nl::{CmAddress, CmId, PortSpace, QueuePair, SharedReceiveQueue};
+use crate::nl::{CmAddress, CmId, PortSpace, QpType, QueuePair, SharedReceiveQueue};
 
 impl Filterable for QueuePair {
     const FILTERS: &'static [(&'static str, Kind)] = &[
@@ -46,7 +46,8 @@ impl Shown for QueuePair {
         row.field("lqpn", self.lqpn);
         row.maybe("rqpn", self.rqpn);
         row.maybe("type", self.qp_type.map(|kind| kind.as_str()));
-        row.maybe("subtype", self.subtype.as_deref());
+        // Only a driver's own type has one.
+        row.maybe("subtype", self.subtype.as_deref().filter(|_| self.qp_type == Some(QpType::Driver)));
         row.maybe("state", self.state.map(|state| state.as_str()));
         row.maybe("rq-psn", self.rq_psn);
         row.maybe("sq-psn", self.sq_psn);

@@ -211,10 +211,15 @@ fn mode_text(mode: &QpCounterMode) -> String {
     let words = [(AutoCriteria::QP_TYPE, "type"), (AutoCriteria::PID, "pid")];
     let names: Vec<_> =
         words.into_iter().filter(|(bit, _)| criteria.contains(*bit)).map(|(_, name)| name).collect();
-    if names.is_empty() {
+    if criteria == AutoCriteria::OFF {
         return "qp auto off".to_owned();
     }
-    let mut text = format!("qp auto {} on", names.join(","));
+    // A criterion we do not know is on as well.
+    let mut text = "qp auto ".to_owned();
+    if !names.is_empty() {
+        text.push_str(&format!("{} ", names.join(",")));
+    }
+    text.push_str("on");
     if let Some(on) = mode.optional_counters {
         text.push_str(&format!(" optional-counters {}", on_off(on)));
     }

@@ -78,7 +78,7 @@ impl Run<'_> {
                 continue;
             }
             let test = ["test", "--test", name, "--", "--ignored", "--test-threads=1", "--nocapture"];
-            if !self.tests(name, &test, &self.lab_environment(), limit) {
+            if !self.tests(name, &test, &self.lab_environment(parts), limit) {
                 self.dump();
             }
         }
@@ -166,12 +166,13 @@ impl Run<'_> {
     }
 
     /// What the tests on the lab are told.
-    fn lab_environment(&self) -> [(&'static str, PathBuf); 3] {
+    fn lab_environment(&self, parts: &Parts) -> [(&'static str, PathBuf); 4] {
         let state = State::new(self.dirs);
         [
             ("RDMA_LAB", state.folder.clone()),
             ("RDMA_LAB_BIN", state.bin()),
             ("RDMA_OPERATOR_IMAGE", image::OPERATOR.into()),
+            ("RDMA_GUEST_ROOT", parts.root.tree()),
         ]
     }
 
