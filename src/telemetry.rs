@@ -16,8 +16,8 @@ pub enum LogFormat {
     Json,
 }
 
-/// Libraries that say at every try what we say once.
-const QUIET: &str = "kube_runtime::watcher=off,kube_client::client::builder=off";
+/// Libraries that say at every try what we say once, or at the end that it has ended.
+const QUIET: &str = "kube_runtime::watcher=off,kube_client::client::builder=off,netlink_proto=off";
 
 /// A log filter that cannot be used.
 #[derive(Debug, thiserror::Error)]

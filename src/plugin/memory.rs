@@ -60,3 +60,47 @@ impl Memory {
         fs::rename(next, path)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::health::{Health, HealthState, reason};
+    use crate::inventory::{CharDevice, Identity};
+    use crate::plugin::DeviceNodes;
+    use crate::pool::PoolDevice;
+
+    fn grant(uverbs: &str, minor: u32) -> Grant {
+        let device = PoolDevice {
+            id: "rxe0".into(),
+            index: 1,
+            device: "rxe0".into(),
+            identity: Identity::Name("rxe0".into()),
+            numa_node: None,
+            env_key: "RXE0".into(),
+            netdev: None,
+            gid_index: None,
+            health: Health::new(HealthState::Healthy, reason::PORTS_ACTIVE, ""),
+        };
+        let uverbs = CharDevice { name: uverbs.into(), major: 231, minor, abi: None };
+        Grant { device, nodes: DeviceNodes { device: "rxe0".into(), uverbs } }
+    }
+
+    #[test]
+    fn what_was_given_outlives_the_process() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = Some(dir.path().join("given/rdma_rxe0.json"));
+        Memory::open(file.clone()).remember([grant("uverbs0", 192)].iter());
+        let after = Memory::open(file);
+        assert!(after.check(&grant("uverbs0", 192)).is_ok());
+        let error = after.check(&grant("uverbs1", 193)).unwrap_err();
+        assert!(matches!(error, AllocateError::Renumbered { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_damaged_memory_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("rdma_rxe0.json");
+        fs::write(&file, "{").unwrap();
+        assert!(Memory::open(Some(file)).check(&grant("uverbs1", 193)).is_ok());
+    }
+}
