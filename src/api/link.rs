@@ -41,7 +41,7 @@ pub struct SoftRdmaLinkSpec {
     pub link_type: LinkType,
     /// Which netdev of each node the link is made on.
     pub netdev: NetdevSelector,
-    /// Name of the RDMA device. Default: <type>_<netdev>.
+    /// Name of the RDMA device. Default: the type, an underscore and the netdev.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 63), regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"))]
     pub device_name: Option<String>,

@@ -89,7 +89,7 @@ impl Elector {
         }
     }
 
-    /// Renews the lease; returns when it is lost, or could not be renewed for [`GIVE_UP`].
+    /// Renews the lease; returns when it is lost, or could not be renewed for ten seconds.
     pub async fn hold(&self) {
         let mut renewed = Instant::now();
         let mut observation = Observation::default();

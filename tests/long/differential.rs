@@ -4,10 +4,12 @@
 //! `DIFFERENTIAL_SEEDS` changes the number of seeds, `DIFFERENTIAL_SEED` runs one.
 
 mod generator;
+mod ids;
 #[path = "../rdma_support/mod.rs"]
 #[allow(dead_code)]
 mod rdma_support;
 mod tool;
+mod values;
 mod verdict;
 mod wire;
 

@@ -13,6 +13,7 @@ mod monitor;
 mod output;
 mod resource;
 mod resource_rows;
+mod resource_rows_qp;
 mod session;
 mod statistic;
 mod statistic_qp;

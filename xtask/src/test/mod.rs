@@ -54,6 +54,10 @@ impl Run<'_> {
     fn checks(&mut self) {
         self.check("fmt", &["fmt", "--all", "--check"]);
         self.check("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]);
+        self.check(
+            "doc",
+            &["doc", "--no-deps", "--lib", "--config", "build.rustdocflags=['-D', 'warnings']"],
+        );
         self.tests("tests", &["test", "--workspace", "--no-fail-fast"], &[], IN_PROCESS_LIMIT);
     }
 
