@@ -17,6 +17,7 @@ use std::collections::HashMap;
 use rdma_operator::nl::packet::number::*;
 
 use super::super::Dice;
+use super::details::with_details;
 use super::ids::may_go;
 use super::rdma_support::Case;
 use super::wire::{self, Attribute, Body, Datagram, Value};
@@ -98,34 +99,6 @@ fn filters_words(case: &Case) -> bool {
     const FILTERS: [&str; 8] =
         ["type", "state", "path-mig-state", "qp-type", "ps", "src-addr", "dst-addr", "poll-ctx"];
     case.command.iter().any(|word| FILTERS.contains(&word.as_str()))
-}
-
-/// What was recorded for a request with driver details or without stands for both.
-fn with_details(datagrams: &[Datagram]) -> Vec<String> {
-    let mut lines = Vec::new();
-    for exchange in datagrams.chunk_by(|_, next| !next.sent) {
-        let Some((request, replies)) = exchange.split_first() else { continue };
-        let Some(Body::Attributes(list)) = request.messages.first().map(|message| &message.body) else {
-            continue;
-        };
-        let has_details = list.iter().any(|attribute| attribute.number() == RDMA_NLDEV_ATTR_DRIVER_DETAILS);
-        let choices = if has_details && request.sent { vec![0, 1] } else { vec![0] };
-        for choice in choices {
-            let mut line = request.line();
-            if has_details {
-                let mut request = Datagram::parse(&line).unwrap();
-                if let Body::Attributes(list) = &mut request.messages[0].body {
-                    list.iter_mut()
-                        .filter(|attribute| attribute.number() == RDMA_NLDEV_ATTR_DRIVER_DETAILS)
-                        .for_each(|attribute| attribute.set(&[choice]));
-                }
-                line = request.line();
-            }
-            lines.push(line);
-            lines.extend(replies.iter().map(Datagram::line));
-        }
-    }
-    lines
 }
 
 /// A change under way.
