@@ -3,11 +3,14 @@
 //! rdma(8) comes from the lab's guest root (`RDMA_GUEST_ROOT`), with a preload library in place of the kernel.
 //! `DIFFERENTIAL_SEEDS` changes the number of seeds, `DIFFERENTIAL_SEED` runs one.
 
+mod details;
 mod generator;
+mod ids;
 #[path = "../rdma_support/mod.rs"]
 #[allow(dead_code)]
 mod rdma_support;
 mod tool;
+mod values;
 mod verdict;
 mod wire;
 
