@@ -162,12 +162,13 @@ impl Run<'_> {
     }
 
     /// What the tests on the lab are told.
-    fn lab_environment(&self) -> [(&'static str, PathBuf); 3] {
+    fn lab_environment(&self) -> [(&'static str, PathBuf); 4] {
         let state = State::new(self.dirs);
         [
             ("RDMA_LAB", state.folder.clone()),
             ("RDMA_LAB_BIN", state.bin()),
             ("RDMA_OPERATOR_IMAGE", image::OPERATOR.into()),
+            ("RDMA_OPERATOR_BINARY", self.dirs.operator_binary()),
         ]
     }
 
