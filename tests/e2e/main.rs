@@ -4,8 +4,11 @@
 
 mod admission;
 mod agent;
+mod cli;
 mod controller;
 mod lab;
 mod links;
 mod pods;
+#[path = "../rdma_support/poll_context.rs"]
+mod poll_context;
 mod uninstall;

@@ -1,6 +1,7 @@
 //! Recorded cases, and running our commands on them.
 
 pub(crate) mod corrections;
+mod poll_context;
 mod script;
 
 use std::collections::HashMap;

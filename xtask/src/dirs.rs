@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
+use crate::setup::host::MUSL;
+
 /// The folders that every command works with.
 #[derive(Debug, Clone)]
 pub(crate) struct Dirs {
@@ -48,6 +50,11 @@ impl Dirs {
     /// A file of the repository's `lab/` folder.
     pub(crate) fn lab_file(&self, name: &str) -> PathBuf {
         self.repo.join("lab").join(name)
+    }
+
+    /// The static binary that `cargo xtask image` builds.
+    pub(crate) fn operator_binary(&self) -> PathBuf {
+        self.target.join(MUSL).join("release/rdma-operator")
     }
 
     /// The archive that `cargo xtask image` leaves.

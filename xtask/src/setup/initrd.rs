@@ -22,8 +22,8 @@ pub(crate) struct Builder<'a> {
     pub(crate) release: &'a str,
     /// The unpacked kernel package.
     pub(crate) kernel: &'a Path,
-    /// A folder of modules that the package lacks.
-    pub(crate) extra: &'a Path,
+    /// Folders of modules that the package lacks.
+    pub(crate) extra: &'a [PathBuf],
 }
 
 impl Builder<'_> {
@@ -38,10 +38,12 @@ impl Builder<'_> {
         for file in self.with_dependencies(modules)? {
             self.add_module(&file, &root)?;
         }
-        for entry in fs::read_dir(self.extra)? {
-            let file = entry?.path();
-            let name = file.file_name().context("a module without a name")?;
-            fs::copy(&file, tree.join(name))?;
+        for folder in self.extra {
+            for entry in fs::read_dir(folder)? {
+                let file = entry?.path();
+                let name = file.file_name().context("a module without a name")?;
+                fs::copy(&file, tree.join(name))?;
+            }
         }
         let source = self.kernel.join("lib/modules").join(self.release);
         for name in ["modules.order", "modules.builtin", "modules.builtin.modinfo"] {

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 
 use super::debian::{BACKPORTS, Mirror, SECURITY, SUITE, required};
 use super::guest::list;
-use super::{initrd, siw, version};
+use super::{fakehca, initrd, siw, version};
 use crate::cache::{Inputs, Piece};
 use crate::dirs::Dirs;
 use crate::report::Reporter;
@@ -45,15 +45,18 @@ pub(crate) struct Kernel {
 /// The kernel of this line, downloaded and built unless it is there.
 pub(crate) fn kernel(dirs: &Dirs, reporter: &Reporter, line: Line) -> Result<Kernel> {
     let (release, unpacked) = unpacked(dirs, reporter, line)?;
-    let siw = siw::module(dirs, reporter, &release, line.suites)?;
+    let extra = [
+        siw::module(dirs, reporter, &release, line.suites)?,
+        fakehca::module(dirs, reporter, &release, line.suites)?,
+    ];
     let modules = list(&dirs.lab_file("guest/modules.txt"))?;
     let inputs = Inputs::default()
         .text(&modules.join(" "))
-        .text(&siw.to_string_lossy())
+        .text(&extra.each_ref().map(|folder| folder.to_string_lossy()).join(" "))
         .file(&dirs.lab_file("guest/initrd-init.sh"))?
         .file(&dirs.lab_file("guest/init.sh"))?;
     let folder = Piece::new(dirs, "initrd", &release, inputs).get(reporter, |step, draft| {
-        initrd::Builder { step, dirs, release: &release, kernel: &unpacked, extra: &siw }
+        initrd::Builder { step, dirs, release: &release, kernel: &unpacked, extra: &extra }
             .build(&modules, draft)
     })?;
     Ok(Kernel { release, image: unpacked.join("vmlinuz"), initrd: folder.join("initrd") })

@@ -1,10 +1,12 @@
 //! Everything the lab needs and where it comes from. Nothing is built twice: see [`crate::cache`].
 
 pub(crate) mod debian;
+mod fakehca;
 pub(crate) mod golang;
 pub(crate) mod guest;
 pub(crate) mod host;
 mod initrd;
+mod kbuild;
 pub(crate) mod kernel;
 mod siw;
 mod version;

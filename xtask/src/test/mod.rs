@@ -166,13 +166,14 @@ impl Run<'_> {
     }
 
     /// What the tests on the lab are told.
-    fn lab_environment(&self, parts: &Parts) -> [(&'static str, PathBuf); 4] {
+    fn lab_environment(&self, parts: &Parts) -> [(&'static str, PathBuf); 5] {
         let state = State::new(self.dirs);
         [
             ("RDMA_LAB", state.folder.clone()),
             ("RDMA_LAB_BIN", state.bin()),
             ("RDMA_OPERATOR_IMAGE", image::OPERATOR.into()),
             ("RDMA_GUEST_ROOT", parts.root.tree()),
+            ("RDMA_OPERATOR_BINARY", self.dirs.operator_binary()),
         ]
     }
 
