@@ -142,7 +142,8 @@ fn soak_costs_nothing_and_writes_nothing() {
             end[2] - start[2],
             SOAK.as_secs()
         );
-        assert_eq!(start[1], end[1], "open files");
+        // The kubelet's probes come and go, one every few seconds: a leak would show dozens.
+        assert!(end[1] <= start[1] + 2, "open files grow");
         assert!(end[0] <= start[0] + 512, "memory grows");
         assert_eq!(version(node), written, "nothing is written");
     }
