@@ -125,7 +125,7 @@ fn movable(driver: &str, release: &str) -> (Movable, Confidence) {
 }
 
 /// `7.3.4+deb13-amd64` → (7, 3)
-fn series(release: &str) -> Option<Series> {
+pub(super) fn series(release: &str) -> Option<Series> {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit());
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }

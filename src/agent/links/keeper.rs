@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::failure::{Attempt, Failure, Reason, module, of_add};
 use super::owned::{Ledger, Owned};
 use super::plan::{Plan, Step, Verdict, plan};
-use crate::agent::isolation::isolation;
+use crate::agent::isolation::{isolation, series};
 use crate::agent::wanted::Wanted;
 use crate::api::{LinkType, NodeSoftLinkStatus, SoftLinkState};
 use crate::inventory::{Inventory, Kernel, Watch};
@@ -335,10 +335,7 @@ fn unplannable(wanted: Option<&[crate::api::NodeSoftLink]>, message: &str) -> Pl
 /// True where DELLINK blocks until every user has closed the device: siw always, rxe before 7.3, which learnt to
 /// take it away from them.
 fn waits_for_users(driver: &str, release: &str) -> bool {
-    let mut numbers =
-        release.split(|c: char| !c.is_ascii_digit()).map_while(|number| number.parse::<u32>().ok());
-    let series = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-    !(driver == "rxe" && series >= (7, 3))
+    !(driver == "rxe" && series(release).is_some_and(|series| series >= (7, 3)))
 }
 
 fn netdev_of(step: &Step, inventory: &Inventory) -> Option<u32> {
