@@ -53,10 +53,24 @@ pub async fn connect(kubeconfig: Option<PathBuf>) -> Result<Client, Error> {
             };
             load.await.map_err(|source| Error::Kubeconfig { path: path.clone(), source })?
         }
-        None => Config::infer().await.map_err(|source| Error::NoConfig(Box::new(source)))?,
+        None => match environment()? {
+            Some(file) => Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
+                .await
+                .map_err(|source| Error::Kubeconfig { path: named_by_environment(), source })?,
+            None => Config::infer().await.map_err(|source| Error::NoConfig(Box::new(source)))?,
+        },
     };
     tracing::info!("version {}; the API server is {}", env!("CARGO_PKG_VERSION"), config.cluster_url);
     Client::try_from(config).map_err(|source| Error::Client(Box::new(source)))
+}
+
+/// The kubeconfig that KUBECONFIG names: a fault in it must not look as if none were there.
+fn environment() -> Result<Option<Kubeconfig>, Error> {
+    Kubeconfig::from_env().map_err(|source| Error::Kubeconfig { path: named_by_environment(), source })
+}
+
+fn named_by_environment() -> PathBuf {
+    std::env::var_os("KUBECONFIG").unwrap_or_default().into()
 }
 
 /// Server-side apply of `body`, which carries apiVersion and kind, taking over its fields.
@@ -129,6 +143,33 @@ async fn drive<K>(
             }
             Err(error) => log.warn(&subject, &explain(&error)),
         }
+    }
+}
+
+/// The API server knows us and says no, or does not know us: waiting does not help, somebody has to act.
+pub(crate) fn is_refusal(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if matches!(status.code, 401 | 403))
+}
+
+/// As [`is_refusal`], of a watch.
+pub(crate) fn is_watch_refusal(error: &watcher::Error) -> bool {
+    match error {
+        watcher::Error::InitialListFailed(error)
+        | watcher::Error::WatchStartFailed(error)
+        | watcher::Error::WatchFailed(error) => is_refusal(error),
+        watcher::Error::WatchError(status) => matches!(status.code, 401 | 403),
+        _ => false,
+    }
+}
+
+/// An object that is gone needs nothing done to it.
+///
+/// # Errors
+/// All but a 404.
+pub(crate) fn ignore_gone<T>(result: kube::Result<T>) -> kube::Result<()> {
+    match result {
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        other => other.map(drop),
     }
 }
 

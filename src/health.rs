@@ -172,7 +172,7 @@ fn verdict(device: &Device, port: &Port, netdevs: &[Netdev]) -> Verdict {
     };
     let phys = port.phys_state.as_deref().unwrap_or("unknown");
     let seen = format!("port {number} is {state}, physical state {phys}");
-    if ["ACTIVE", "ACTIVE_DEFER"].iter().any(|word| state.eq_ignore_ascii_case(word)) {
+    if port.is_active() {
         return say(reason::PORTS_ACTIVE, seen);
     }
     if is_infiniband_port(device, port) {

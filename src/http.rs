@@ -1,9 +1,9 @@
 //! /metrics, /healthz and /readyz of agent and controller.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
 use axum::http::{StatusCode, header};
@@ -33,14 +33,33 @@ pub trait Exposition: Send + Sync + 'static {
     fn render(&self) -> String;
 }
 
-/// Whether /readyz says yes. Clones share one answer.
+/// What /readyz says: yes, unless something blocks it, and then what. Clones share one answer.
 #[derive(Clone, Debug, Default)]
-pub struct Readiness(Arc<AtomicBool>);
+pub struct Readiness(Arc<Mutex<BTreeMap<&'static str, String>>>);
 
 impl Readiness {
-    /// Sets the answer.
-    pub fn set(&self, ready: bool) {
-        self.0.store(ready, Ordering::Relaxed);
+    /// Not ready because of `what`, for the reason `why`, until it is [cleared](Self::clear).
+    pub fn block(&self, what: &'static str, why: impl Into<String>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(what, why.into());
+    }
+
+    /// `what` is no hindrance any more.
+    pub fn clear(&self, what: &'static str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(what);
+    }
+
+    /// What blocks, a line each; empty when nothing does.
+    #[must_use]
+    pub fn blocked(&self) -> String {
+        let blocked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        blocked.iter().map(|(what, why)| format!("not ready: {what}: {why}\n")).collect()
+    }
+
+    fn answer(&self) -> (StatusCode, String) {
+        match self.blocked() {
+            none if none.is_empty() => (StatusCode::OK, "ok\n".to_owned()),
+            reasons => (StatusCode::SERVICE_UNAVAILABLE, reasons),
+        }
     }
 }
 
@@ -55,14 +74,7 @@ pub async fn serve(
     shutdown: CancellationToken,
 ) -> Result<(), Error> {
     let listener = bind(address).await.map_err(|source| Error::Bind { address, source })?;
-    let ready = move || {
-        let ready = readiness.0.load(Ordering::Relaxed);
-        std::future::ready(if ready {
-            (StatusCode::OK, "ok\n")
-        } else {
-            (StatusCode::SERVICE_UNAVAILABLE, "not ready\n")
-        })
-    };
+    let ready = move || std::future::ready(readiness.answer());
     let metrics = move || {
         let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
         std::future::ready(([(header::CONTENT_TYPE, kind)], page.render()).into_response())

@@ -86,7 +86,7 @@ fn one(error: &(dyn Error + 'static)) -> String {
             Some(kube::runtime::watcher::Error::WatchStartFailed(_)) => "cannot start the watch".to_owned(),
             Some(kube::runtime::watcher::Error::WatchFailed(_)) => "the watch broke".to_owned(),
             Some(kube::runtime::watcher::Error::WatchError(status)) => status_text(status),
-            _ => error.to_string(),
+            _ => error.to_string().lines().map(str::trim).collect::<Vec<_>>().join(" "),
         },
     }
 }

@@ -165,6 +165,28 @@ fn a_damaged_kubeconfig_is_named() {
 }
 
 #[test]
+fn a_kubeconfig_of_the_environment_that_cannot_be_used_is_named_in_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let damaged = dir.path().join("kubeconfig");
+    std::fs::write(&damaged, "clusters: [[[\n- x: {").unwrap();
+    for path in ["/no/such/file", damaged.to_str().unwrap()] {
+        let output = binary().arg("controller").env("KUBECONFIG", path).output().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(text.contains(&format!("cannot use the kubeconfig {path}")), "{text}");
+        assert_eq!(text.lines().count(), 1, "{text}");
+    }
+}
+
+#[test]
+fn a_folder_that_is_no_sysfs_is_not_taken_for_a_host_without_rdma() {
+    refuses_and_names(
+        &["inventory", "--sysfs", "/no/such/sys"],
+        1,
+        &["--sysfs /no/such/sys", "No such file"],
+    );
+}
+
+#[test]
 fn no_cluster_at_all_says_where_one_was_looked_for() {
     refuses_and_names(&["controller"], 1, &["--kubeconfig", "KUBECONFIG", "service account"]);
 }
@@ -211,9 +233,14 @@ fn a_missing_rbac_verb_is_said_in_the_api_servers_words() {
     let dir = tempfile::tempdir().unwrap();
     let message = "rdmanodes.rdma-operator.dev is forbidden: User u cannot list resource rdmanodes";
     let server = refusing_api_server(403, "Forbidden", message);
+    let listen = free_address();
     let line = {
-        let mut agent = agent(dir.path(), &format!("http://{server}"), "127.0.0.1:0");
-        agent.says(&["watching rdmanode n", "cannot list resource rdmanodes", "retrying"])
+        let mut agent = agent(dir.path(), &format!("http://{server}"), &listen);
+        let line = agent.says(&["watching rdmanode n", "cannot list resource rdmanodes", "retrying"]);
+        let ready = get(&listen, "/readyz").unwrap();
+        assert!(ready.starts_with("HTTP/1.1 503"), "nobody would learn what it sees: {ready}");
+        assert!(ready.contains("watch: watching rdmanode n") && ready.contains(message), "{ready}");
+        line
     };
     assert_eq!(line.matches(message).count(), 1, "once: {line}");
     let mut controller = controller(dir.path(), &format!("http://{server}"));
@@ -223,8 +250,7 @@ fn a_missing_rbac_verb_is_said_in_the_api_servers_words() {
 #[test]
 fn b26_an_agent_without_rdma_without_kubelet_and_without_api_server_is_ready() {
     let dir = tempfile::tempdir().unwrap();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let listen = format!("127.0.0.1:{port}");
+    let listen = free_address();
     let mut agent = agent(dir.path(), "http://127.0.0.1:9", &listen);
     agent.says(&["watching rdmanode n", "Connection refused"]);
     let end = Instant::now() + WAIT;
@@ -234,6 +260,10 @@ fn b26_an_agent_without_rdma_without_kubelet_and_without_api_server_is_ready() {
     }
     let metrics = get(&listen, "/metrics").unwrap();
     assert!(metrics.contains("\nrdma_operator_agent_devices 0\n"), "{metrics}");
+}
+
+fn free_address() -> String {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
 }
 
 fn get(address: &str, path: &str) -> Option<String> {

@@ -16,7 +16,8 @@ use super::links::Report;
 use super::status::{Parts, status};
 use super::wanted::Wanted;
 use crate::api::{AGENT_MANAGER, API_VERSION, NodeDevice, RdmaNodeStatus, SlimRdmaNode, condition};
-use crate::cluster::apply_status;
+use crate::cluster::{apply_status, is_refusal};
+use crate::http::Readiness;
 use crate::inventory::Inventory;
 use crate::metrics::AgentMetrics;
 use crate::plugin::PluginStatus;
@@ -75,6 +76,7 @@ pub(super) async fn publish(
     node: String,
     mut inputs: Inputs,
     metrics: Arc<AgentMetrics>,
+    readiness: Readiness,
     stop: CancellationToken,
 ) {
     let api: Api<SlimRdmaNode> = Api::all(client);
@@ -92,6 +94,11 @@ pub(super) async fn publish(
         if next.is_none() || undone {
             // A new object of the same name has none of what was written; nor has one that somebody else edited.
             written = None;
+        }
+        if next.is_none() {
+            // Failures were the old object's.
+            failures = 0;
+            not_before = Instant::now();
         }
         let due = next.filter(|next| written.as_ref().is_none_or(|last| differs(last, next)));
         let Some(due) = due else {
@@ -113,6 +120,7 @@ pub(super) async fn publish(
         match apply_status(&api, &node, AGENT_MANAGER, &body).await {
             Ok(_) => {
                 log.clear(&subject);
+                readiness.clear("status");
                 metrics.writes.inc();
                 failures = 0;
                 not_before = Instant::now() + INTERVAL;
@@ -120,6 +128,9 @@ pub(super) async fn publish(
             }
             Err(error) => {
                 log.warn(&subject, &format!("{}; retrying", chain(&error)));
+                if is_refusal(&error) {
+                    readiness.block("status", format!("{subject}: {}", chain(&error)));
+                }
                 metrics.write_failures.inc();
                 not_before = Instant::now() + (RETRY * (1 << failures.min(6))).min(MAX_RETRY);
                 failures = failures.saturating_add(1);

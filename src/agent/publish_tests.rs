@@ -15,6 +15,7 @@ struct Bench {
     server: Server,
     inventory: watch::Sender<Option<Arc<Inventory>>>,
     wanted: watch::Sender<Wanted>,
+    readiness: Readiness,
     _others: (watch::Sender<PluginStatus>, watch::Sender<Report>),
 }
 
@@ -28,8 +29,9 @@ fn bench(exists: bool) -> Bench {
     let (wanted, wanted_rx) = watch::channel(Wanted { exists, ..Wanted::default() });
     let inputs = Inputs { inventory: inventory_rx, plugin: plugin_rx, links: links_rx, wanted: wanted_rx };
     let metrics = Arc::new(AgentMetrics::new());
-    tokio::spawn(publish(client, "n".into(), inputs, metrics, CancellationToken::new()));
-    Bench { server, inventory, wanted, _others: (plugin, links) }
+    let readiness = Readiness::default();
+    tokio::spawn(publish(client, "n".into(), inputs, metrics, readiness.clone(), CancellationToken::new()));
+    Bench { server, inventory, wanted, readiness, _others: (plugin, links) }
 }
 
 /// The next write: where to, what, and how to answer.
@@ -101,10 +103,27 @@ async fn a_failed_write_is_tried_again_later_and_with_what_holds_then() {
     // 403 is none of those that the client itself tries again.
     answer(send, StatusCode::FORBIDDEN);
     bench.inventory.send_replace(host(&["mlx5_0"]));
+    tokio::time::sleep(Duration::from_millis(500)).await;
     assert!(silent(&mut bench.server, 0).await, "not at once");
+    assert!(bench.readiness.blocked().contains("status: writing the status of rdmanode n: no"));
     let (_, body, send) = write(&mut bench.server).await;
     assert_eq!(body["status"]["deviceCount"], 1);
     answer(send, StatusCode::OK);
+    assert!(silent(&mut bench.server, 1).await);
+    assert_eq!(bench.readiness.blocked(), "");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_object_does_not_wait_for_the_failures_of_the_old_one() {
+    let mut bench = bench(true);
+    for _ in 0..6 {
+        let (_, _, send) = write(&mut bench.server).await;
+        answer(send, StatusCode::NOT_FOUND);
+    }
+    bench.wanted.send_modify(|wanted| wanted.exists = false);
+    assert!(silent(&mut bench.server, 5).await);
+    bench.wanted.send_modify(|wanted| wanted.exists = true);
+    assert!(!silent(&mut bench.server, 1).await);
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::inventory::{CharDevice, Kernel};
+use crate::inventory::{Kernel, chardev};
 use crate::nl;
 use crate::plugin::{BoxFuture, DeviceNodes, NodeResolver, ResolveError};
 use crate::sysfs::Sysfs;
@@ -32,22 +32,10 @@ impl KernelResolver {
             }
             Err(error) => return Err(query(error)),
         };
-        let missing = || ResolveError::UverbsMissing { device: device.name.clone() };
-        match handle.chardev().uverbs(index).await {
-            Ok(node) => {
-                let uverbs =
-                    CharDevice { name: node.name, major: node.major, minor: node.minor, abi: Some(node.abi) };
-                Ok(DeviceNodes { device: device.name, uverbs })
-            }
-            Err(error) if error.errno() == Some(nl::errno::EOPNOTSUPP) => Err(missing()),
-            Err(error) if error.errno() == Some(nl::errno::EINVAL) => {
-                let uverbs = self.sysfs.uverbs(&device.name);
-                let uverbs = uverbs
-                    .map_err(|error| ResolveError::Query { index, source: Box::new(error) })?
-                    .ok_or_else(missing)?;
-                Ok(DeviceNodes { device: device.name, uverbs })
-            }
-            Err(error) => Err(query(error)),
+        let uverbs = chardev::uverbs(&handle, &self.sysfs, index, &device.name).await;
+        match uverbs.map_err(|error| ResolveError::Query { index, source: Box::new(error) })? {
+            Some((uverbs, _)) => Ok(DeviceNodes { device: device.name, uverbs }),
+            None => Err(ResolveError::UverbsMissing { device: device.name }),
         }
     }
 }

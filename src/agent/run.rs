@@ -14,7 +14,7 @@ use super::publish::{Inputs, publish};
 use super::resolver::KernelResolver;
 use super::wanted;
 use crate::http::{self, Readiness};
-use crate::inventory::{self, Kernel, Options};
+use crate::inventory::{self, Inventory, Kernel, Options};
 use crate::metrics::AgentMetrics;
 use crate::plugin::{self, PluginStatus};
 use crate::sysfs::Sysfs;
@@ -41,6 +41,7 @@ pub struct Settings {
 pub async fn run(client: Client, settings: Settings, stop: CancellationToken) -> Result<(), http::Error> {
     let metrics = Arc::new(AgentMetrics::new());
     let readiness = Readiness::default();
+    readiness.block("inventory", "the host has not been read yet");
     http::serve(settings.listen, metrics.clone(), readiness.clone(), stop.clone()).await?;
 
     let kernel = Arc::new(Kernel::default());
@@ -52,7 +53,14 @@ pub async fn run(client: Client, settings: Settings, stop: CancellationToken) ->
     let (plugin_sender, plugin) = watch::channel(PluginStatus::default());
 
     let tasks = TaskTracker::new();
-    tokio::spawn(wanted::follow(client.clone(), settings.node.clone(), spec, wanted_sender));
+    tokio::spawn(wanted::follow(
+        client.clone(),
+        settings.node.clone(),
+        spec,
+        wanted_sender,
+        readiness.clone(),
+    ));
+    tokio::spawn(once_read(host.inventory.clone(), readiness.clone()));
     let ledger = settings.state.join("links.json");
     let keeper = Keeper::new(kernel.clone(), host.clone(), wanted.clone(), report_sender, ledger);
     tasks.spawn(keeper.run(stop.clone()));
@@ -60,9 +68,16 @@ pub async fn run(client: Client, settings: Settings, stop: CancellationToken) ->
     tasks.spawn(plugin::run(settings.plugin, host.inventory.clone(), resolver, plugin_sender, stop.clone()));
     let inputs =
         Inputs { inventory: host.inventory.clone(), plugin: plugin.clone(), links: report.clone(), wanted };
-    tasks.spawn(publish(client, settings.node, inputs.clone(), metrics.clone(), stop.clone()));
-    tasks.spawn(metrics.follow(inputs, readiness, stop));
+    tasks.spawn(publish(client, settings.node, inputs.clone(), metrics.clone(), readiness, stop.clone()));
+    tasks.spawn(metrics.follow(inputs, stop));
     tasks.close();
     tasks.wait().await;
     Ok(())
+}
+
+/// The first complete enumeration makes the agent ready.
+async fn once_read(mut inventory: watch::Receiver<Option<Arc<Inventory>>>, readiness: Readiness) {
+    if inventory.wait_for(Option::is_some).await.is_ok() {
+        readiness.clear("inventory");
+    }
 }

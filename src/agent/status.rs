@@ -38,7 +38,7 @@ pub fn status(parts: Parts<'_>, now: Timestamp) -> RdmaNodeStatus {
     let devices: Vec<NodeDevice> =
         inventory.devices.iter().map(|device| node_device(device, inventory, plugin)).collect();
     let active =
-        inventory.devices.iter().flat_map(|device| &device.ports).filter(|port| is_active(port)).count();
+        inventory.devices.iter().flat_map(|device| &device.ports).filter(|port| port.is_active()).count();
     let ready = links.links.iter().filter(|link| link.state == SoftLinkState::Ready).count();
     let mut status = RdmaNodeStatus {
         observed_generation: links.generation,
@@ -57,7 +57,7 @@ pub fn status(parts: Parts<'_>, now: Timestamp) -> RdmaNodeStatus {
         devices: Some(devices),
         resources: resources(plugin),
         truncated: None,
-        conditions: condition::merge(previous, conditions(inventory, plugin), links.generation, now),
+        conditions: condition::merge(previous, conditions(inventory, plugin, links), links.generation, now),
     };
     if serde_json::to_vec(&status).map_or(0, |json| json.len()) > MAX_BYTES {
         for port in status.devices.iter_mut().flatten().flat_map(|device| &mut device.ports) {
@@ -77,7 +77,7 @@ fn resources(plugin: &PluginStatus) -> Option<String> {
     (!names.is_empty()).then(|| if more > 0 { format!("{shown} and {more} more") } else { shown })
 }
 
-fn conditions(inventory: &Inventory, plugin: &PluginStatus) -> Vec<Condition> {
+fn conditions(inventory: &Inventory, plugin: &PluginStatus, links: &Report) -> Vec<Condition> {
     let system = &inventory.system;
     let registered = plugin.condition();
     let ready = if !registered.status {
@@ -88,7 +88,8 @@ fn conditions(inventory: &Inventory, plugin: &PluginStatus) -> Vec<Condition> {
     } else if inventory.devices.is_empty() {
         condition::new(condition::READY, true, reason::NO_RDMA_DEVICES, "no RDMA devices; waiting for some")
     } else {
-        let message = format!("{} devices", inventory.devices.len());
+        let number = inventory.devices.len();
+        let message = format!("{number} device{}", if number == 1 { "" } else { "s" });
         condition::new(condition::READY, true, reason::AS_EXPECTED, message)
     };
     let mut conditions = vec![
@@ -101,6 +102,7 @@ fn conditions(inventory: &Inventory, plugin: &PluginStatus) -> Vec<Condition> {
         ),
         namespace_mode(system.netns_mode, system.rdma),
         completeness(inventory),
+        recorded(links),
     ];
     if !inventory.devices.is_empty() {
         conditions.push(rdma_cm(system.rdma_cm));
@@ -146,6 +148,14 @@ fn completeness(inventory: &Inventory) -> Condition {
             let message = format!("{}: {}{more}", first.what, first.message);
             condition::new(kind, false, reason::READ_ERRORS, message)
         }
+    }
+}
+
+fn recorded(links: &Report) -> Condition {
+    let kind = condition::SOFT_LINKS_RECORDED;
+    match &links.unrecorded {
+        None => condition::new(kind, true, reason::AS_EXPECTED, "the record of soft links can be written"),
+        Some(why) => condition::new(kind, false, reason::STATE_NOT_WRITABLE, why),
     }
 }
 
@@ -224,10 +234,6 @@ fn node_port(port: &Port, inventory: &Inventory) -> NodePort {
     }
 }
 
-fn is_active(port: &Port) -> bool {
-    matches!(port.state.as_deref(), Some("ACTIVE" | "ACTIVE_DEFER"))
-}
-
 fn gid_type(kind: GidType) -> &'static str {
     match kind {
         GidType::IbOrRoceV1 => "IB/RoCE v1",
@@ -296,6 +302,18 @@ mod tests {
         let condition = condition_of(&status, condition::RDMA_CM_AVAILABLE);
         assert_eq!(condition.reason, "RdmaUcmNotLoaded");
         assert!(condition.message.contains("modprobe rdma_ucm"));
+    }
+
+    #[test]
+    fn a_record_of_links_that_cannot_be_written_is_a_condition() {
+        let plugin = PluginStatus { enumerated: true, ..PluginStatus::default() };
+        let links = Report { unrecorded: Some("links.json is damaged".into()), ..Report::default() };
+        let parts = Parts { inventory: &host(), plugin: &plugin, links: &links, previous: &[] };
+        let status = status(parts, Timestamp::UNIX_EPOCH);
+        let condition = condition_of(&status, condition::SOFT_LINKS_RECORDED);
+        assert_eq!((condition.status.as_str(), condition.reason.as_str()), ("False", "StateNotWritable"));
+        assert_eq!(condition.message, "links.json is damaged");
+        assert_eq!(condition_of(&of(&host()), condition::SOFT_LINKS_RECORDED).status, "True");
     }
 
     #[test]

@@ -11,7 +11,8 @@ use tokio::sync::watch;
 
 use super::links::owned::write_durably;
 use crate::api::{NodeSoftLink, SlimRdmaNode};
-use crate::cluster::explain;
+use crate::cluster::{explain, is_watch_refusal};
+use crate::http::Readiness;
 use crate::telemetry::OnChange;
 
 /// The spec of this node's RdmaNode.
@@ -69,7 +70,14 @@ pub fn kept(path: &Path) -> Wanted {
 }
 
 /// Follows the RdmaNode `node` for ever. An object that goes leaves what is there alone.
-pub async fn follow(client: Client, node: String, path: PathBuf, sender: watch::Sender<Wanted>) {
+/// While the API server refuses us, the agent is not ready: nobody would learn what it sees.
+pub async fn follow(
+    client: Client,
+    node: String,
+    path: PathBuf,
+    sender: watch::Sender<Wanted>,
+    readiness: Readiness,
+) {
     let cache = Cache { path, log: OnChange::default() };
     let log = OnChange::default();
     let api: Api<SlimRdmaNode> = Api::all(client);
@@ -86,6 +94,7 @@ pub async fn follow(client: Client, node: String, path: PathBuf, sender: watch::
             }
             Ok(watcher::Event::InitDone) => {
                 log.clear(&subject);
+                readiness.clear("watch");
                 if !listed {
                     tracing::info!("rdmanode {node} is not there yet: the controller makes it");
                     sender.send_replace(Wanted::default());
@@ -93,7 +102,12 @@ pub async fn follow(client: Client, node: String, path: PathBuf, sender: watch::
             }
             Ok(watcher::Event::Apply(object)) => set(&sender, &cache, object),
             Ok(watcher::Event::Delete(_)) => drop(sender.send_replace(Wanted::default())),
-            Err(error) => log.warn(&subject, &explain(&error)),
+            Err(error) => {
+                log.warn(&subject, &explain(&error));
+                if is_watch_refusal(&error) {
+                    readiness.block("watch", format!("{subject}: {}", explain(&error)));
+                }
+            }
         }
     }
 }

@@ -19,6 +19,8 @@ pub const AGENT_AVAILABLE: &str = "AgentAvailable";
 pub const RDMA_CM_AVAILABLE: &str = "RdmaCmAvailable";
 /// RdmaNode: every read of the last enumeration succeeded.
 pub const INVENTORY_COMPLETE: &str = "InventoryComplete";
+/// RdmaNode: what is made on the node can be put on record, so that it can be undone.
+pub const SOFT_LINKS_RECORDED: &str = "SoftLinksRecorded";
 
 /// Reasons, CamelCase, one meaning each.
 pub mod reason {
@@ -70,6 +72,8 @@ pub mod reason {
     pub const AGENT_READY: &str = "AgentReady";
     /// rdma_ucm is not loaded.
     pub const RDMA_UCM_NOT_LOADED: &str = "RdmaUcmNotLoaded";
+    /// The ownership file is damaged or cannot be written.
+    pub const STATE_NOT_WRITABLE: &str = "StateNotWritable";
     /// Some files or requests failed.
     pub const READ_ERRORS: &str = "ReadErrors";
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
 use kube::{CustomResource, KubeSchema};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 /// What a SoftRdmaLink asks for.
@@ -122,12 +122,63 @@ impl NetdevSelector {
 pub struct NodeSelection {
     /// Nodes whose labels match.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "label_selector")]
     pub selector: Option<LabelSelector>,
     /// Nodes of these names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 1024), inner(length(min = 1, max = 253)))]
     #[x_kube(merge_strategy = ListMerge::Set)]
     pub names: Option<Vec<String>>,
+}
+
+/// A LabelSelector that means what it says: the API server knows the type, but in a CRD it does not check it.
+fn label_selector(_: &mut SchemaGenerator) -> Schema {
+    const KEY: &str = r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$";
+    const VALUE: &str = r"^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$";
+    json_schema!({
+        "type": "object",
+        "nullable": true,
+        "description": "Nodes whose labels match: all of matchLabels and all of matchExpressions.",
+        "properties": {
+            "matchLabels": {
+                "type": "object",
+                "description": "Labels and their values.",
+                "additionalProperties": {"type": "string", "maxLength": 63, "pattern": VALUE},
+            },
+            "matchExpressions": {
+                "type": "array",
+                "description": "Conditions on labels.",
+                "maxItems": 32,
+                "items": {
+                    "type": "object",
+                    "required": ["key", "operator"],
+                    "properties": {
+                        "key": {
+                            "type": "string",
+                            "description": "The label.",
+                            "maxLength": 317,
+                            "pattern": KEY,
+                        },
+                        "operator": {
+                            "type": "string",
+                            "description": "In and NotIn take values, Exists and DoesNotExist none.",
+                            "enum": ["In", "NotIn", "Exists", "DoesNotExist"],
+                        },
+                        "values": {
+                            "type": "array",
+                            "description": "Values, for In and NotIn.",
+                            "maxItems": 256,
+                            "items": {"type": "string", "maxLength": 63, "pattern": VALUE},
+                        },
+                    },
+                    "x-kubernetes-validations": [{
+                        "rule": "self.operator in ['In', 'NotIn'] ? has(self.values) && size(self.values) > 0 : !has(self.values) || size(self.values) == 0",
+                        "message": "In and NotIn need values; Exists and DoesNotExist take none",
+                    }],
+                },
+            },
+        },
+    })
 }
 
 impl NodeSelection {

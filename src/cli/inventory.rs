@@ -4,6 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use anyhow::Context as _;
+
 use crate::inventory::{Collector, Dirty, Inventory, Kernel};
 use crate::sysfs::Sysfs;
 
@@ -33,6 +35,9 @@ enum Output {
 }
 
 pub(super) async fn run(args: Args) -> anyhow::Result<()> {
+    for (flag, folder) in [("--sysfs", &args.sysfs), ("--dev", &args.dev)] {
+        std::fs::read_dir(folder).with_context(|| format!("cannot read {flag} {}", folder.display()))?;
+    }
     let mut collector = Collector::new(Arc::new(Kernel::default()), Sysfs::new(args.sysfs), args.dev);
     let inventory = collector.collect(&Inventory::default(), &Dirty::all()).await;
     let text = match args.output {

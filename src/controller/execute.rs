@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::plan::Action;
 use crate::api::{API_VERSION, CONTROLLER_MANAGER, FINALIZER, SlimRdmaNode, SoftRdmaLink};
-use crate::cluster::{apply, apply_status};
+use crate::cluster::{apply, apply_status, ignore_gone};
 use crate::telemetry::{OnChange, chain};
 
 /// Writes under way at once.
@@ -159,13 +159,6 @@ async fn patch_finalizers(
     match links.patch(name, &PatchParams::default(), &Patch::Json::<()>(patch)).await {
         // The object has changed since: the next plan sees it as it is.
         Err(kube::Error::Api(status)) if matches!(status.code, 409 | 422) => Ok(()),
-        other => other.map(drop),
-    }
-}
-
-fn ignore_gone<T>(result: kube::Result<T>) -> kube::Result<()> {
-    match result {
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
         other => other.map(drop),
     }
 }

@@ -127,9 +127,13 @@ fn ready_condition(
     } else if let Some(first) = failures.first() {
         let same = failures.iter().all(|failure| failure.reason == first.reason);
         let reason = if same { first.reason.as_str() } else { reason::NODES_FAILED };
-        (false, reason, format!("{} of {desired} nodes: {}: {}", failures.len(), first.node, first.message))
+        (
+            false,
+            reason,
+            format!("{} of {}: {}: {}", failures.len(), nodes(desired), first.node, first.message),
+        )
     } else if pending > 0 {
-        let ready = format!("{ready} of {desired} nodes are ready");
+        let ready = ready_of(ready, desired);
         match waits {
             // What waits for its users waits long: that is said.
             Some((node, entry)) if entry.reason == reason::IN_USE => {
@@ -141,7 +145,7 @@ fn ready_condition(
             None => (false, reason::NODES_PENDING, ready),
         }
     } else {
-        (true, reason::ALL_NODES_READY, format!("{ready} of {desired} nodes are ready"))
+        (true, reason::ALL_NODES_READY, ready_of(ready, desired))
     };
     condition::new(condition::READY, ok, reason, message)
 }
@@ -186,6 +190,11 @@ fn isolation_condition(ready: &[&NodeSoftLinkStatus]) -> Condition {
         (1, Some(reason)) => condition::new(kind, false, reason, parts.next().unwrap_or_default()),
         _ => condition::new(kind, false, reason::MIXED, parts.collect::<Vec<_>>().join("; ")),
     }
+}
+
+/// `1 of 1 node is ready`, `1 of 2 nodes are ready`
+fn ready_of(ready: usize, desired: usize) -> String {
+    format!("{ready} of {} {} ready", nodes(desired), if desired == 1 { "is" } else { "are" })
 }
 
 /// `1 node`, `2 nodes`

@@ -59,10 +59,9 @@ struct Stores {
 /// When the HTTP address cannot be bound.
 pub async fn run(client: Client, settings: Settings, shutdown: CancellationToken) -> Result<(), http::Error> {
     let metrics = Arc::new(ControllerMetrics::new());
-    let readiness = Readiness::default();
-    http::serve(settings.listen, metrics.clone(), readiness.clone(), shutdown.clone()).await?;
     // A candidate that waits for the lease is ready: it stands by.
-    readiness.set(true);
+    let readiness = Readiness::default();
+    http::serve(settings.listen, metrics.clone(), readiness, shutdown.clone()).await?;
 
     let elector = Elector::new(client.clone(), &settings.namespace, LEASE, &settings.identity);
     tracing::info!("waiting for the lease {}/{LEASE} as {}", settings.namespace, settings.identity);

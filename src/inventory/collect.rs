@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::chardev;
 use super::kernel::Kernel;
 use super::model::{Device, Driver, Identity, Inventory, Netdev, NetnsMode, Port, Problem, System};
 use super::netdev::netdevs;
 use crate::nl;
-use crate::sysfs::{self, CharDevice, Sysfs};
+use crate::sysfs::{self, Sysfs};
 use crate::telemetry::chain;
 
 /// What has to be read again; the rest is taken from the last inventory.
@@ -156,7 +157,9 @@ impl Collector {
     ) -> Device {
         let name = device.name;
         let pci = problems.read(Some(&name), self.sysfs.pci(&name)).flatten();
-        let (uverbs, driver_id) = self.uverbs(handle, device.index, &name, problems).await;
+        let node = chardev::uverbs(handle, &self.sysfs, device.index, &name).await;
+        let (uverbs, driver_id) = problems.ok(Some(&name), node).flatten().unzip();
+        let driver_id = driver_id.flatten();
         let module = self.sysfs.driver_module(&name);
         let parent = problems.read(Some(&name), self.sysfs.device_file(&name, "parent")).flatten();
         let protocol = device.protocol;
@@ -251,32 +254,6 @@ impl Collector {
         };
         set_state(&mut port, answer.as_ref());
         port
-    }
-
-    /// The verbs node by GET_CHARDEV, and by sysfs where the kernel has no such request (before 5.3).
-    async fn uverbs(
-        &self,
-        handle: &nl::Handle,
-        index: u32,
-        name: &str,
-        problems: &mut Problems,
-    ) -> (Option<CharDevice>, Option<nl::DriverId>) {
-        match handle.chardev().uverbs(index).await {
-            Ok(node) => {
-                let device =
-                    CharDevice { name: node.name, major: node.major, minor: node.minor, abi: Some(node.abi) };
-                (Some(device), node.driver_id)
-            }
-            // No uverbs client: ib_uverbs is not loaded, or this is a sub-device.
-            Err(error) if error.errno() == Some(nl::errno::EOPNOTSUPP) => (None, None),
-            Err(error) if error.errno() == Some(nl::errno::EINVAL) => {
-                (problems.read(Some(name), self.sysfs.uverbs(name)).flatten(), None)
-            }
-            Err(error) => {
-                problems.ok::<(), _>(Some(name), Err(error));
-                (None, None)
-            }
-        }
     }
 }
 

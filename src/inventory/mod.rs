@@ -1,5 +1,6 @@
 //! One [`Inventory`] of a host from netlink and sysfs, collected device by device, and kept up to date.
 
+pub mod chardev;
 mod collect;
 mod kernel;
 mod model;

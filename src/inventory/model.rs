@@ -228,6 +228,16 @@ pub struct Port {
     pub issm: Option<String>,
 }
 
+impl Port {
+    /// True when the port carries traffic. ACTIVE_DEFER does for a while: the fabric is about to take it away.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        let active =
+            |state: &str| ["ACTIVE", "ACTIVE_DEFER"].iter().any(|word| word.eq_ignore_ascii_case(state));
+        self.state.as_deref().is_some_and(active)
+    }
+}
+
 fn guid<S: Serializer>(guid: &Option<Guid>, serializer: S) -> Result<S::Ok, S::Error> {
     match guid {
         Some(guid) => serializer.collect_str(guid),

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{gauge, render, set};
 use crate::agent::Inputs;
 use crate::api::SoftLinkState;
-use crate::http::{Exposition, Readiness};
+use crate::http::Exposition;
 
 /// What the agent counts.
 pub struct AgentMetrics {
@@ -71,10 +71,9 @@ impl AgentMetrics {
         }
     }
 
-    /// Keeps the gauges up to date, and says that the agent is ready once it has enumerated, until `stop`.
-    pub async fn follow(self: Arc<Self>, mut inputs: Inputs, readiness: Readiness, stop: CancellationToken) {
+    /// Keeps the gauges up to date until `stop`.
+    pub async fn follow(self: Arc<Self>, mut inputs: Inputs, stop: CancellationToken) {
         loop {
-            readiness.set(inputs.inventory.borrow().is_some());
             self.update(&inputs);
             tokio::select! {
                 () = stop.cancelled() => return,
@@ -85,9 +84,9 @@ impl AgentMetrics {
 
     fn update(&self, inputs: &Inputs) {
         if let Some(inventory) = inputs.inventory.borrow().as_ref() {
-            let active = |port: &&crate::inventory::Port| port.state.as_deref() == Some("ACTIVE");
+            let ports = inventory.devices.iter().flat_map(|device| &device.ports);
             set(&self.devices, inventory.devices.len());
-            set(&self.active_ports, inventory.devices.iter().flat_map(|d| &d.ports).filter(active).count());
+            set(&self.active_ports, ports.filter(|port| port.is_active()).count());
             set(&self.problems, inventory.problems.len());
         }
         let plugin = inputs.plugin.borrow();

@@ -3,7 +3,7 @@
 use crate::lab::{NODES, agent_pod, lab, yaml};
 
 /// A bad SoftRdmaLink: (what is wrong, spec, words of the refusal).
-const BAD_LINKS: [(&str, &str, &str); 24] = [
+const BAD_LINKS: [(&str, &str, &str); 29] = [
     ("no spec", "null", "spec"),
     ("no type", "{netdev: {name: eth0}}", "spec.type"),
     ("no netdev", "{type: rxe}", "spec.netdev"),
@@ -50,6 +50,31 @@ const BAD_LINKS: [(&str, &str, &str); 24] = [
         "{type: rxe, netdev: {name: eth0}, nodes: {}}",
         "exactly one of nodes.selector",
     ),
+    (
+        "a node selector with an unknown operator",
+        "{type: rxe, netdev: {name: eth0}, nodes: {selector: {matchExpressions: [{key: a, operator: Gt, values: [\"1\"]}]}}}",
+        "Unsupported value: \"Gt\"",
+    ),
+    (
+        "In without values",
+        "{type: rxe, netdev: {name: eth0}, nodes: {selector: {matchExpressions: [{key: a, operator: In}]}}}",
+        "In and NotIn need values",
+    ),
+    (
+        "Exists with values",
+        "{type: rxe, netdev: {name: eth0}, nodes: {selector: {matchExpressions: [{key: a, operator: Exists, values: [b]}]}}}",
+        "Exists and DoesNotExist take none",
+    ),
+    (
+        "a label key that is none",
+        "{type: rxe, netdev: {name: eth0}, nodes: {selector: {matchExpressions: [{key: a b, operator: Exists}]}}}",
+        "matchExpressions[0].key",
+    ),
+    (
+        "a label value that is none",
+        "{type: rxe, netdev: {name: eth0}, nodes: {selector: {matchLabels: {a: \"b c\"}}}}",
+        "matchLabels",
+    ),
     ("no node names", "{type: rxe, netdev: {name: eth0}, nodes: {names: []}}", "spec.nodes.names"),
     (
         "an unknown policy",
@@ -77,6 +102,7 @@ fn good_softrdmalinks_are_accepted() {
         "{type: rxe, netdev: {cidr: \"2001:db8::/32\"}, updatePolicy: {whenInUse: Recreate}}",
         "{type: rxe, netdev: {name: eth0.5}, deviceName: r-0_x.y, nodes: {names: [a, b]}}",
         "{type: rxe, netdev: {name: eth0}, nodes: {selector: {matchLabels: {a: b}}}}",
+        "{type: rxe, netdev: {name: eth0}, nodes: {selector: {matchLabels: {a.b.c/d: \"\"}, matchExpressions: [{key: a, operator: DoesNotExist}, {key: x.y/z, operator: NotIn, values: [b, \"\"]}]}}}",
     ] {
         let said = lab().try_apply(&yaml("good", spec), &["--dry-run=server"]);
         assert!(said.ok, "{spec}: {}", said.err);

@@ -34,6 +34,8 @@ pub struct Report {
     pub wanted: usize,
     /// One entry for each wanted link and each being removed.
     pub links: Vec<NodeSoftLinkStatus>,
+    /// Why nothing can be put on record, if so.
+    pub unrecorded: Option<String>,
 }
 
 /// A try that failed.
@@ -255,6 +257,14 @@ impl Keeper {
         }
     }
 
+    fn unrecorded(&self) -> Option<String> {
+        let unwritable = |failed: &&Failed| failed.failure.reason == Reason::StateNotWritable;
+        match &self.ledger {
+            Err(message) => Some(message.clone()),
+            Ok(_) => self.failed.values().find(unwritable).map(|failed| failed.failure.message.clone()),
+        }
+    }
+
     fn publish(&mut self, wanted: &Wanted, plan: Plan, inventory: &Inventory) {
         let links: Vec<NodeSoftLinkStatus> = plan
             .verdicts
@@ -275,10 +285,11 @@ impl Keeper {
             }
         }
         // A generation counts as acted on once all that it says is on record: the controller drops links by it.
-        let unrecorded = |failed: &Failed| failed.failure.reason == Reason::StateNotWritable;
-        let recorded = self.ledger.is_ok() && !self.failed.values().any(unrecorded);
-        let generation = if recorded { wanted.generation } else { self.report.borrow().generation };
-        let report = Report { generation, wanted: wanted.links.as_ref().map_or(0, Vec::len), links };
+        let unrecorded = self.unrecorded();
+        let generation =
+            if unrecorded.is_none() { wanted.generation } else { self.report.borrow().generation };
+        let wanted = wanted.links.as_ref().map_or(0, Vec::len);
+        let report = Report { generation, wanted, links, unrecorded };
         self.report.send_if_modified(|current| {
             let changed = *current != report;
             *current = report;

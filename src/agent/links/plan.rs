@@ -9,7 +9,7 @@ use super::owned::{Owned, Records};
 use crate::api::{
     AdoptPolicy, DeletionPolicy, LinkType, NetdevSelector, NodeSoftLink, SoftLinkState, WhenInUse,
 };
-use crate::inventory::{Device, Inventory, Netdev};
+use crate::inventory::{Device, Inventory, Netdev, Port};
 
 /// One change. Steps of one plan are independent of each other.
 #[derive(Clone, Debug, PartialEq)]
@@ -309,8 +309,7 @@ fn failed(reason: Reason, message: String) -> (SoftLinkState, &'static str, Stri
 }
 
 fn port_state(device: &Device, netdev: &Netdev) -> (SoftLinkState, &'static str, String) {
-    let active = device.ports.iter().any(|port| port.state.as_deref() == Some("ACTIVE"));
-    if active {
+    if device.ports.iter().any(Port::is_active) {
         return (SoftLinkState::Ready, "Ready", format!("{} is up on {}", device.name, netdev.name));
     }
     let why = match (netdev.up, netdev.carrier) {
