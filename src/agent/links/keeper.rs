@@ -159,6 +159,7 @@ impl Keeper {
     async fn take(&mut self, step: &Step, inventory: &Inventory) -> Result<(), Failure> {
         match step {
             Step::Add { uid, record } => self.add(uid, record, inventory).await,
+            Step::Rename { index, device, to, .. } => self.rename(*index, device, to).await,
             Step::Delete { index, device, even_in_use, .. } => {
                 self.delete(*index, device, *even_in_use, inventory).await
             }
@@ -218,6 +219,23 @@ impl Keeper {
             self.write(|records| drop(records.remove(uid)))?;
         }
         Err(failure)
+    }
+
+    async fn rename(&self, index: u32, device: &str, to: &str) -> Result<(), Failure> {
+        let result = match self.kernel.handle() {
+            Ok(handle) => handle.device().rename(index, to).await,
+            Err(error) => Err(error),
+        };
+        result.map_err(|error| {
+            let reason = match error.errno() {
+                Some(nl::errno::EEXIST) => Reason::NameConflict,
+                _ => Reason::KernelError,
+            };
+            let message = format!("cannot rename {device} to {to}: {}", chain(&error));
+            Failure { reason, message, errno: error.errno() }
+        })?;
+        tracing::info!("renamed {device} to {to}");
+        Ok(())
     }
 
     async fn delete(

@@ -21,6 +21,17 @@ pub enum Step {
         /// The record to write first.
         record: Owned,
     },
+    /// Give a link of ours another name: its users keep it.
+    Rename {
+        /// uid of the SoftRdmaLink.
+        uid: String,
+        /// Kernel index.
+        index: u32,
+        /// Present name.
+        device: String,
+        /// The name it gets.
+        to: String,
+    },
     /// Delete a link that is ours.
     Delete {
         /// uid of the SoftRdmaLink.
@@ -52,6 +63,7 @@ impl Step {
     pub fn uid(&self) -> &str {
         match self {
             Self::Add { uid, .. }
+            | Self::Rename { uid, .. }
             | Self::Delete { uid, .. }
             | Self::Record { uid, .. }
             | Self::Forget { uid } => uid,
@@ -174,6 +186,9 @@ impl<'a> Planner<'a> {
                 }
                 port_state(device, netdev)
             }
+            Some(device) if device.parent_netdev.as_deref() == Some(&*netdev.name) && !self.swaps(&name) => {
+                self.rename(link, device, name)
+            }
             Some(device) => {
                 let message = format!("{} is being made again as {name} on {}", device.name, netdev.name);
                 self.delete(link, device, link.update_policy.when_in_use == WhenInUse::Recreate);
@@ -181,6 +196,28 @@ impl<'a> Planner<'a> {
             }
             None => self.missing(link, record),
         }
+    }
+
+    /// True when a device of ours has this name: two links that want each other's can only be made again.
+    fn swaps(&self, name: &str) -> bool {
+        self.inventory.device(name).is_some_and(|device| self.owner(device).is_some())
+    }
+
+    /// Only the name is another: somebody has renamed it, or the spec has.
+    fn rename(
+        &mut self,
+        link: &NodeSoftLink,
+        device: &Device,
+        to: String,
+    ) -> (SoftLinkState, &'static str, String) {
+        if self.inventory.device(&to).is_some() {
+            let message = format!("{} cannot get the name {to}, which another RDMA device has", device.name);
+            return failed(Reason::NameConflict, message);
+        }
+        let message = format!("{} is being renamed to {to}", device.name);
+        let (uid, device) = (link.uid.clone(), device.clone());
+        self.plan.steps.push(Step::Rename { uid, index: device.index, device: device.name, to });
+        pending(message)
     }
 
     /// The link is not there: what is in its place?

@@ -56,6 +56,12 @@ impl Host {
                 let index = self.make(&record.device, record.link_type, &record.netdev);
                 self.records.insert(uid, Owned { index: Some(index), ..record });
             }
+            Step::Rename { uid, index, to, .. } => {
+                assert!(self.records.contains_key(&uid), "renames only what is on record");
+                assert!(self.inventory.device(&to).is_none(), "the kernel would refuse {to}");
+                let renamed = self.inventory.devices.iter_mut().find(|device| device.index == index);
+                renamed.unwrap().name = to;
+            }
             Step::Delete { uid, index, .. } => {
                 assert!(self.records.contains_key(&uid), "deletes only what is on record");
                 self.inventory.devices.retain(|device| device.index != index);
@@ -113,8 +119,46 @@ fn a_link_renamed_behind_our_back_gets_its_name_again() {
     let mut host = Host::new(&["eth0"]);
     host.settle(&[link("a", "eth0")]);
     host.inventory.devices[0].name = "mlx5_9".into();
+    let index = host.inventory.devices[0].index;
     host.settle(&[link("a", "eth0")]);
-    assert_eq!(host.names(), ["rxe_eth0"]);
+    assert_eq!((host.names(), host.inventory.devices[0].index), (vec!["rxe_eth0"], index), "users keep it");
+}
+
+#[test]
+fn a_link_with_another_device_name_is_renamed_and_its_record_follows() {
+    let mut host = Host::new(&["eth0"]);
+    host.settle(&[link("a", "eth0")]);
+    let index = host.inventory.devices[0].index;
+    let mut wanted = link("a", "eth0");
+    (wanted.device_name, wanted.generation) = (Some("fast".into()), 2);
+    host.settle(&[wanted]);
+    assert_eq!((host.names(), host.inventory.devices[0].index), (vec!["fast"], index));
+    assert_eq!((host.records["a"].device.as_str(), host.records["a"].generation), ("fast", 2));
+}
+
+#[test]
+fn a_name_that_a_stranger_has_taken_meanwhile_is_a_conflict_and_the_link_stays() {
+    let mut host = Host::new(&["eth0"]);
+    host.settle(&[link("a", "eth0")]);
+    host.inventory.devices[0].name = "renamed".into();
+    host.make("rxe_eth0", LinkType::Siw, "eth9");
+    let plan = host.settle(&[link("a", "eth0")]);
+    assert_eq!(plan.verdicts[0].reason, "NameConflict");
+    assert_eq!(host.names(), ["renamed", "rxe_eth0"]);
+}
+
+#[test]
+fn two_links_that_want_each_others_name_get_it() {
+    let mut host = Host::new(&["eth0", "eth1"]);
+    let named = |uid: &str, netdev: &str, name: &str| {
+        let mut link = link(uid, netdev);
+        link.device_name = Some(name.into());
+        link
+    };
+    host.settle(&[named("a", "eth0", "one"), named("b", "eth1", "two")]);
+    host.settle(&[named("a", "eth0", "two"), named("b", "eth1", "one")]);
+    let on = |name: &str| host.inventory.device(name).and_then(|device| device.parent_netdev.clone());
+    assert_eq!((on("two").as_deref(), on("one").as_deref()), (Some("eth0"), Some("eth1")));
 }
 
 #[test]
