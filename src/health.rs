@@ -235,16 +235,8 @@ mod tests {
             state: Some(state.to_owned()),
             phys_state: Some(phys.to_owned()),
             link_layer: Some(layer.to_owned()),
-            rate: None,
-            lid: None,
-            sm_lid: None,
-            lmc: None,
-            subnet_prefix: None,
             netdev: (layer == "Ethernet").then(|| format!("eth{number}")),
-            gids: vec![],
-            pkeys: vec![],
-            umad: None,
-            issm: None,
+            ..Port::default()
         }
     }
 
@@ -257,14 +249,9 @@ mod tests {
             node_type: "ca".to_owned(),
             protocol: Some(protocol.to_owned()),
             node_guid: Some(Guid(1)),
-            sys_image_guid: None,
-            firmware: None,
-            cap_flags: None,
-            pci: None,
-            parent_netdev: None,
-            parent: None,
             uverbs: Some(CharDevice { name: "uverbs0".to_owned(), major: 231, minor: 192, abi: Some(1) }),
             ports,
+            ..Device::default()
         }
     }
 

@@ -248,6 +248,7 @@ fn scope(scope: GidScope) -> &'static str {
         GidScope::Global => "global",
         GidScope::Loopback => "loopback",
         GidScope::Multicast => "multicast",
+        GidScope::Zero => "zero",
     }
 }
 

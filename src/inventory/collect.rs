@@ -6,9 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::chardev;
+use super::gid::best as best_gid;
 use super::kernel::Kernel;
 use super::model::{Device, Driver, Identity, Inventory, Netdev, NetnsMode, Port, Problem, System};
+use super::movable::movable;
 use super::netdev::netdevs;
+use super::relation::relations;
 use crate::nl;
 use crate::sysfs::{self, Sysfs};
 use crate::telemetry::chain;
@@ -95,6 +98,7 @@ impl Collector {
             }
         }
         devices.sort_by_key(|device| device.index);
+        relate(&mut devices, &netdevs);
         Inventory { system, devices, netdevs, problems: problems.0 }
     }
 
@@ -172,6 +176,7 @@ impl Collector {
             let known = known.and_then(|known| known.ports.iter().find(|port| port.number == number));
             ports.push(self.port(handle, device.index, &name, number, known, dirty, problems).await);
         }
+        let movable = movable(&driver.name, &self.release);
         let soft = matches!(driver.name.as_str(), "rxe" | "siw");
         let netdev = ports.first().and_then(|port: &Port| port.netdev.clone());
         Device {
@@ -186,9 +191,13 @@ impl Collector {
             cap_flags: device.cap_flags,
             pci,
             parent_netdev: if soft { parent.or(netdev) } else { None },
+            device_type: device.device_type.map(|kind| kind.as_str().to_owned()),
             parent: device.parent,
+            companions: Vec::new(),
+            movable,
             uverbs,
             ports,
+            netdevs: Vec::new(),
             name,
         }
     }
@@ -247,6 +256,7 @@ impl Collector {
             lmc: answer.as_ref().and_then(|port| port.lmc),
             subnet_prefix: answer.as_ref().and_then(|port| port.subnet_prefix),
             netdev: None,
+            best_gid: None,
             gids,
             pkeys: problems.read(name, self.sysfs.pkeys(device, number)).unwrap_or_default(),
             umad,
@@ -254,6 +264,21 @@ impl Collector {
         };
         set_state(&mut port, answer.as_ref());
         port
+    }
+}
+
+/// Fills in what follows from the rest.
+fn relate(devices: &mut [Device], netdevs: &[Netdev]) {
+    let parents: Vec<(Option<String>, String)> =
+        devices.iter().map(|device| (device.parent.clone(), device.name.clone())).collect();
+    for device in devices {
+        let companions = parents.iter().filter(|(parent, _)| parent.as_ref() == Some(&device.name));
+        device.companions = companions.map(|(_, name)| name.clone()).collect();
+        device.companions.sort();
+        for port in &mut device.ports {
+            port.best_gid = best_gid(&port.gids, port.netdev.as_deref()).map(|gid| gid.index);
+        }
+        device.netdevs = relations(device, netdevs);
     }
 }
 

@@ -5,8 +5,11 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
+use super::movable::{Confidence, Movable};
+use super::relation::Relation;
 use crate::nl::Guid;
 use crate::sysfs::{CharDevice, Gid, Pci};
 
@@ -105,7 +108,7 @@ impl NetnsMode {
 }
 
 /// One RDMA device.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Device {
     /// RDMA_NLDEV_ATTR_DEV_INDEX: unique on the host, not reused quickly, kept over a rename.
@@ -134,12 +137,22 @@ pub struct Device {
     pub pci: Option<Pci>,
     /// For a soft device, the netdev it is made on.
     pub parent_netdev: Option<String>,
+    /// Kind of a sub-device: `smi`.
+    #[serde(rename = "type")]
+    pub device_type: Option<String>,
     /// For a sub-device (SMI), the name of its parent device.
     pub parent: Option<String>,
+    /// Its sub-devices (SMI), by name.
+    pub companions: Vec<String>,
+    /// Whether its driver can change its network namespace on this kernel.
+    #[serde(serialize_with = "movable")]
+    pub movable: (Movable, Confidence),
     /// The verbs character device; `None` when there is none (ib_uverbs not loaded, sub-device).
     pub uverbs: Option<CharDevice>,
     /// Ports by ascending number.
     pub ports: Vec<Port>,
+    /// Netdevs that belong to it, by name.
+    pub netdevs: Vec<Relation>,
 }
 
 impl Device {
@@ -174,6 +187,12 @@ pub enum Identity {
     Name(String),
 }
 
+impl Default for Identity {
+    fn default() -> Self {
+        Self::Name(String::new())
+    }
+}
+
 impl fmt::Display for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -194,7 +213,7 @@ pub struct Driver {
 }
 
 /// One port of a device. Numbers start at 1.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Port {
     /// Port number.
@@ -218,6 +237,8 @@ pub struct Port {
     pub subnet_prefix: Option<Guid>,
     /// The netdev behind the port, when it is in this network namespace.
     pub netdev: Option<String>,
+    /// Slot of the GID that a RoCE v2 connection over that netdev should use.
+    pub best_gid: Option<u32>,
     /// Filled GID slots by ascending index; the table is sparse.
     pub gids: Vec<Gid>,
     /// Partition keys that are set, in table order.
@@ -236,6 +257,19 @@ impl Port {
             |state: &str| ["ACTIVE", "ACTIVE_DEFER"].iter().any(|word| word.eq_ignore_ascii_case(state));
         self.state.as_deref().is_some_and(active)
     }
+}
+
+fn movable<S: Serializer>(
+    (can, confidence): &(Movable, Confidence),
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(None)?;
+    map.serialize_entry("can", can.as_str())?;
+    if let Movable::Later(since) = can {
+        map.serialize_entry("since", &since.to_string())?;
+    }
+    map.serialize_entry("confidence", confidence)?;
+    map.end()
 }
 
 fn guid<S: Serializer>(guid: &Option<Guid>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -259,13 +293,29 @@ pub struct Netdev {
     pub up: bool,
     /// IFF_LOWER_UP is set: it has a carrier.
     pub carrier: bool,
-    /// Kind of a virtual netdev (`vlan`, `bond`, `bridge`, …); `None` for hardware.
+    /// Kind of a virtual netdev (`vlan`, `bond`, `bridge`, …) and `ipoib`; `None` for other hardware.
     pub kind: Option<String>,
+    /// Hardware address, as `ip link` prints it.
+    pub mac: Option<String>,
+    /// The PCI function below it.
+    pub pci: Option<String>,
+    /// The bond, bridge or team it is a port of.
+    pub master: Option<String>,
+    /// The netdev it stands on: of a VLAN, macvlan or ipvlan, when it is in this network namespace.
+    pub lower: Option<String>,
     /// Addresses with their prefix length.
     pub addresses: Vec<(IpAddr, u8)>,
     /// The best default route that goes out here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_route: Option<DefaultRoute>,
+}
+
+impl Netdev {
+    /// True for IP over InfiniBand.
+    #[must_use]
+    pub fn is_ipoib(&self) -> bool {
+        self.kind.as_deref() == Some("ipoib")
+    }
 }
 
 /// A default route; the smallest is the one that traffic takes first.

@@ -10,6 +10,7 @@ use netlink_packet_route::route::{RouteAttribute, RouteHeader, RouteMessage};
 use rtnetlink::{Handle, RouteMessageBuilder};
 
 use super::model::{DefaultRoute, Netdev};
+use crate::sysfs::is_pci_address;
 
 /// Every netdev of this network namespace, by ascending ifindex.
 ///
@@ -18,8 +19,17 @@ use super::model::{DefaultRoute, Netdev};
 pub(super) async fn netdevs(handle: &Handle) -> Result<Vec<Netdev>, rtnetlink::Error> {
     let mut netdevs = BTreeMap::new();
     let mut links = handle.link().get().execute();
+    let mut above_and_below = Vec::new();
     while let Some(link) = links.try_next().await? {
+        above_and_below.push(neighbours(&link));
         netdevs.insert(link.header.index, netdev(link));
+    }
+    for (index, master, lower) in above_and_below {
+        let name = |index: Option<u32>| Some(netdevs.get(&index?)?.name.clone());
+        let (master, lower) = (name(master), name(lower));
+        if let Some(netdev) = netdevs.get_mut(&index) {
+            (netdev.master, netdev.lower) = (master, lower);
+        }
     }
     let mut addresses = handle.address().get().execute();
     while let Some(message) = addresses.try_next().await? {
@@ -65,11 +75,35 @@ fn netdev(link: LinkMessage) -> Netdev {
         match attribute {
             LinkAttribute::IfName(name) => netdev.name = name,
             LinkAttribute::Mtu(mtu) => netdev.mtu = mtu,
+            LinkAttribute::Address(bytes) if !bytes.is_empty() => netdev.mac = Some(mac(&bytes)),
+            // Since 5.14; before, sysfs tells.
+            LinkAttribute::ParentDevName(name) => netdev.pci = Some(name).filter(|name| is_pci_address(name)),
             LinkAttribute::LinkInfo(infos) => netdev.kind = infos.iter().find_map(kind),
             _ => {}
         }
     }
     netdev
+}
+
+/// ifindex, that of the master, and that of the netdev below in this network namespace.
+fn neighbours(link: &LinkMessage) -> (u32, Option<u32>, Option<u32>) {
+    let find = |wanted: fn(&LinkAttribute) -> Option<u32>| link.attributes.iter().find_map(wanted);
+    let master = find(|attribute| match attribute {
+        LinkAttribute::Controller(index) => Some(*index),
+        _ => None,
+    });
+    // The index is one of another namespace where IFLA_LINK_NETNSID is set.
+    let elsewhere =
+        link.attributes.iter().any(|attribute| matches!(attribute, LinkAttribute::LinkNetNsId(_)));
+    let lower = find(|attribute| match attribute {
+        LinkAttribute::Link(index) => Some(*index),
+        _ => None,
+    });
+    (link.header.index, master, lower.filter(|lower| !elsewhere && *lower != link.header.index))
+}
+
+fn mac(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(":")
 }
 
 fn kind(info: &LinkInfo) -> Option<String> {

@@ -1,7 +1,6 @@
 //! What a host offers: from its inventory to resources and device ids. Pure, and of no kubelet type: whatever
 //! hands devices out (device plugin, DRA) starts here.
 
-pub mod gid;
 mod grace;
 pub mod name;
 
@@ -138,7 +137,7 @@ pub fn resources(inventory: &Inventory, settings: &Settings) -> Resources {
 
 fn pool_device(device: &Device, inventory: &Inventory, env_key: String) -> PoolDevice {
     let id = device.pci.as_ref().map_or_else(|| device.name.clone(), |pci| pci.address.clone());
-    let gid = || device.ports.iter().find_map(gid::best).map(|gid| gid.index);
+    let gid = || device.ports.iter().find_map(|port| port.best_gid);
     PoolDevice {
         id,
         index: device.index,

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::health::{HealthState, reason};
-use crate::inventory::{CharDevice, Driver, Gid, GidScope, GidType, Guid, Pci, Port};
+use crate::inventory::{CharDevice, Driver, Guid, Pci, Port};
 
 fn port(netdev: &str) -> Port {
     Port {
@@ -12,16 +12,8 @@ fn port(netdev: &str) -> Port {
         state: Some("ACTIVE".to_owned()),
         phys_state: Some("LINK_UP".to_owned()),
         link_layer: Some("Ethernet".to_owned()),
-        rate: None,
-        lid: None,
-        sm_lid: None,
-        lmc: None,
-        subnet_prefix: None,
         netdev: Some(netdev.to_owned()),
-        gids: vec![],
-        pkeys: vec![],
-        umad: None,
-        issm: None,
+        ..Port::default()
     }
 }
 
@@ -34,12 +26,7 @@ fn soft(index: u32, name: &str) -> Device {
         node_type: "ca".to_owned(),
         protocol: Some("roce".to_owned()),
         node_guid: Some(Guid(7)),
-        sys_image_guid: None,
-        firmware: None,
-        cap_flags: None,
-        pci: None,
         parent_netdev: Some("eth0".to_owned()),
-        parent: None,
         uverbs: Some(CharDevice {
             name: format!("uverbs{index}"),
             major: 231,
@@ -47,6 +34,7 @@ fn soft(index: u32, name: &str) -> Device {
             abi: Some(1),
         }),
         ports: vec![port("eth0")],
+        ..Device::default()
     }
 }
 
@@ -60,7 +48,6 @@ fn hard(index: u32, name: &str, address: &str, physfn: Option<&str>) -> Device {
             physfn: physfn.map(str::to_owned),
             ..Pci::default()
         }),
-        parent_netdev: None,
         ..soft(index, name)
     }
 }
@@ -121,33 +108,14 @@ fn b10_renames_and_collisions_are_told() {
 
 #[test]
 fn b48_the_gid_is_the_hosts_and_only_of_soft_devices() {
-    let gid = |index, gid: &str, gid_type, netdev: &str| Gid {
-        index,
-        gid: gid.parse().unwrap(),
-        gid_type,
-        scope: if gid.starts_with("fe80") { GidScope::LinkLocal } else { GidScope::Global },
-        netdev: Some(netdev.to_owned()),
-    };
-    let table = vec![
-        gid(0, "fe80::1", GidType::RoceV2, "eth0"),
-        gid(3, "::ffff:192.0.2.1", GidType::IbOrRoceV1, "eth0"),
-        gid(4, "::ffff:198.51.100.1", GidType::RoceV2, "eth0.100"),
-        gid(5, "2001:db8::1", GidType::RoceV2, "eth0"),
-        gid(7, "::ffff:192.0.2.1", GidType::RoceV2, "eth0"),
-        gid(9, "::ffff:192.0.2.2", GidType::RoceV2, "eth0"),
-    ];
     let mut rxe = soft(0, "rxe0");
-    rxe.ports[0].gids = table.clone();
+    rxe.ports[0].best_gid = Some(7);
     let mut mlx = hard(1, "mlx5_0", "0000:1a:00.0", None);
-    mlx.ports[0].gids = table;
-    let found = resources(&host(vec![rxe.clone(), mlx]), &Settings::default());
+    mlx.ports[0].best_gid = Some(7);
+    let found = resources(&host(vec![rxe, mlx]), &Settings::default());
     let index = |name: &str| found.resources.iter().find(|r| r.name == name).unwrap().devices[0].gid_index;
     assert_eq!(index("rdma/rxe0"), Some(7));
     assert_eq!(index("rdma/mlx5_0"), None);
-    rxe.ports[0].gids.truncate(1);
-    assert_eq!(gid::best(&rxe.ports[0]).map(|gid| gid.index), Some(0));
-    rxe.ports[0].gids.clear();
-    assert_eq!(gid::best(&rxe.ports[0]), None);
 }
 
 #[test]

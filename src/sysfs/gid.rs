@@ -51,6 +51,8 @@ pub enum GidScope {
     Loopback,
     /// `ff00::/8`
     Multicast,
+    /// All zeros: an empty slot.
+    Zero,
 }
 
 impl Sysfs {
@@ -116,6 +118,8 @@ pub fn scope(gid: Ipv6Addr) -> GidScope {
     let mapped = gid.to_ipv4_mapped();
     if gid.is_loopback() || mapped.is_some_and(|ip| ip.is_loopback()) {
         GidScope::Loopback
+    } else if gid.is_unspecified() {
+        GidScope::Zero
     } else if gid.is_multicast() {
         GidScope::Multicast
     } else if gid.is_unicast_link_local() || mapped.is_some_and(|ip| ip.is_link_local()) {

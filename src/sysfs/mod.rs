@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub use gid::{Gid, GidScope, GidType, parse_gid, scope};
-pub use pci::Pci;
+pub use pci::{Pci, is_pci_address};
 
 /// A file that is there but cannot be read or understood.
 #[derive(Debug, thiserror::Error)]

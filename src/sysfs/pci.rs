@@ -36,7 +36,7 @@ impl Sysfs {
             Err(error) if super::absent(&error) => return Ok(None),
             Err(source) => return Err(Failure { path: link, source }),
         };
-        let Some(address) = file_name(&path).filter(|name| is_address(name)) else { return Ok(None) };
+        let Some(address) = file_name(&path).filter(|name| is_pci_address(name)) else { return Ok(None) };
         let id = |name: &str| -> Result<Option<String>> {
             Ok(read(&path.join(name))?.map(|text| text.trim_start_matches("0x").to_owned()))
         };
@@ -51,8 +51,9 @@ fn file_name(path: &Path) -> Option<String> {
     Some(path.file_name()?.to_string_lossy().into_owned())
 }
 
-/// `0000:1a:00.0`
-fn is_address(name: &str) -> bool {
+/// True for a PCI function's address: `0000:1a:00.0`.
+#[must_use]
+pub fn is_pci_address(name: &str) -> bool {
     let hex = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let mut parts = name.split(':');
     let (Some(domain), Some(bus), Some(rest), None) =

@@ -24,16 +24,8 @@ pub fn soft(index: u32, name: &str, state: &str) -> Device {
         state: Some(state.to_owned()),
         phys_state: Some(if state == "ACTIVE" { "LINK_UP" } else { "POLLING" }.to_owned()),
         link_layer: Some("Ethernet".to_owned()),
-        rate: None,
-        lid: None,
-        sm_lid: None,
-        lmc: None,
-        subnet_prefix: None,
         netdev: Some("eth0".to_owned()),
-        gids: vec![],
-        pkeys: vec![],
-        umad: None,
-        issm: None,
+        ..Port::default()
     };
     Device {
         index,
@@ -43,14 +35,10 @@ pub fn soft(index: u32, name: &str, state: &str) -> Device {
         node_type: "ca".to_owned(),
         protocol: Some("roce".to_owned()),
         node_guid: Some(Guid(7)),
-        sys_image_guid: None,
-        firmware: None,
-        cap_flags: None,
-        pci: None,
         parent_netdev: Some("eth0".to_owned()),
-        parent: None,
         uverbs: Some(null_node("uverbs0")),
         ports: vec![port],
+        ..Device::default()
     }
 }
 

@@ -13,9 +13,10 @@ use tokio_util::sync::CancellationToken;
 use super::failure::{Attempt, Failure, Reason, module, of_add};
 use super::owned::{Ledger, Owned};
 use super::plan::{Plan, Step, Verdict, plan};
-use crate::agent::isolation::{isolation, series};
+use crate::agent::isolation::isolation;
 use crate::agent::wanted::Wanted;
 use crate::api::{LinkType, NodeSoftLinkStatus, SoftLinkState};
+use crate::inventory::movable::{Series, series};
 use crate::inventory::{Inventory, Kernel, Watch};
 use crate::nl;
 use crate::telemetry::{OnChange, chain};
@@ -364,7 +365,7 @@ fn unplannable(wanted: Option<&[crate::api::NodeSoftLink]>, message: &str) -> Pl
 /// True where DELLINK blocks until every user has closed the device: siw always, rxe before 7.3, which learnt to
 /// take it away from them.
 fn waits_for_users(driver: &str, release: &str) -> bool {
-    !(driver == "rxe" && series(release).is_some_and(|series| series >= (7, 3)))
+    !(driver == "rxe" && series(release).is_some_and(|series| series >= Series(7, 3)))
 }
 
 fn netdev_of(step: &Step, inventory: &Inventory) -> Option<u32> {

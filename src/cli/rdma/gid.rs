@@ -5,9 +5,8 @@ use anyhow::{Context, Result, bail};
 use super::output::Row;
 use super::session::Session;
 use super::words::{Target, Words};
-use crate::inventory::{Gid, GidScope, GidType, Port};
+use crate::inventory::{Gid, GidScope, GidType, best_gid};
 use crate::nl::Device;
-use crate::pool;
 
 /// What to do.
 #[derive(Debug)]
@@ -95,9 +94,8 @@ impl Command {
             Some(netdev) => Some(netdev.clone()),
             None => session.handle.port(device.index).get(port).await?.netdev_name,
         };
-        let port = with_gids(port, netdev, gids);
-        let Some(gid) = pool::gid::best(&port) else { return Ok(false) };
-        session.row(&row(device, port.number, gid))?;
+        let Some(gid) = best_gid(&gids, netdev.as_deref()) else { return Ok(false) };
+        session.row(&row(device, port, gid))?;
         Ok(true)
     }
 }
@@ -117,28 +115,9 @@ fn row(device: &Device, port: u32, gid: &Gid) -> Row {
         GidScope::Global => "global",
         GidScope::Loopback => "host",
         GidScope::Multicast => "multicast",
+        GidScope::Zero => "zero",
     };
     row.field("scope", scope);
     row.maybe("netdev", gid.netdev.as_deref());
     row
-}
-
-/// A port of which only its network device and GIDs matter.
-fn with_gids(number: u32, netdev: Option<String>, gids: Vec<Gid>) -> Port {
-    Port {
-        number,
-        netdev,
-        gids,
-        state: None,
-        phys_state: None,
-        link_layer: None,
-        rate: None,
-        lid: None,
-        sm_lid: None,
-        lmc: None,
-        subnet_prefix: None,
-        pkeys: Vec::new(),
-        umad: None,
-        issm: None,
-    }
 }
