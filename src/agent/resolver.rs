@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::inventory::{Kernel, chardev};
+use tokio::sync::watch;
+
+use crate::inventory::{Inventory, Kernel, chardev};
 use crate::nl;
 use crate::plugin::{BoxFuture, DeviceNodes, NodeResolver, ResolveError};
 use crate::sysfs::Sysfs;
@@ -12,18 +14,32 @@ use crate::sysfs::Sysfs;
 pub(super) struct KernelResolver {
     kernel: Arc<Kernel>,
     sysfs: Sysfs,
+    inventory: watch::Receiver<Option<Arc<Inventory>>>,
 }
 
 impl KernelResolver {
-    /// Resolves by `kernel` and `sysfs`.
+    /// Resolves on the host behind `kernel`; `inventory` knows the names where netlink is refused.
     #[must_use]
-    pub(super) fn new(kernel: Arc<Kernel>, sysfs: Sysfs) -> Self {
-        Self { kernel, sysfs }
+    pub(super) fn new(kernel: Arc<Kernel>, inventory: watch::Receiver<Option<Arc<Inventory>>>) -> Self {
+        let sysfs = kernel.host().sysfs();
+        Self { kernel, sysfs, inventory }
+    }
+
+    /// By sysfs alone, as the inventory was made then.
+    fn without_netlink(&self, index: u32) -> Result<DeviceNodes, ResolveError> {
+        let inventory = self.inventory.borrow().clone();
+        let device = inventory.as_ref().and_then(|inventory| inventory.device_by_index(index));
+        let device = device.ok_or(ResolveError::DeviceGone { index })?.name.clone();
+        let uverbs = self.sysfs.uverbs(&device);
+        match uverbs.map_err(|error| ResolveError::Query { index, source: Box::new(error) })? {
+            Some(uverbs) => Ok(DeviceNodes { device, uverbs }),
+            None => Err(ResolveError::UverbsMissing { device }),
+        }
     }
 
     async fn nodes(&self, index: u32) -> Result<DeviceNodes, ResolveError> {
         let query = |error: nl::Error| ResolveError::Query { index, source: Box::new(error) };
-        let handle = self.kernel.handle().map_err(query)?;
+        let Ok(handle) = self.kernel.handle() else { return self.without_netlink(index) };
         // The kernel answers EINVAL, not ENODEV, for an index that no device has.
         let device = match handle.device().get(index).await {
             Ok(device) => device,

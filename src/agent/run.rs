@@ -14,18 +14,17 @@ use super::publish::{Inputs, publish};
 use super::resolver::KernelResolver;
 use super::wanted;
 use crate::http::{self, Readiness};
-use crate::inventory::{self, Inventory, Kernel, Options};
+use crate::inventory::{self, Host, Inventory, Kernel};
 use crate::metrics::AgentMetrics;
 use crate::plugin::{self, PluginStatus};
-use crate::sysfs::Sysfs;
 
 /// What the agent is told.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Name of this Node.
     pub node: String,
-    /// Where the host is seen.
-    pub host: Options,
+    /// The host to look after.
+    pub host: Arc<dyn Host>,
     /// Where what we made and what was wanted last are kept over restarts.
     pub state: PathBuf,
     /// The device plugin.
@@ -44,9 +43,8 @@ pub async fn run(client: Client, settings: Settings, stop: CancellationToken) ->
     readiness.block("inventory", "the host has not been read yet");
     http::serve(settings.listen, metrics.clone(), readiness.clone(), stop.clone()).await?;
 
-    let kernel = Arc::new(Kernel::default());
-    let sysfs = Sysfs::new(&settings.host.sysfs);
-    let host = inventory::watch(kernel.clone(), settings.host);
+    let kernel = Arc::new(Kernel::new(settings.host));
+    let host = inventory::watch(kernel.clone());
     let spec = settings.state.join("spec.json");
     let (wanted_sender, wanted) = watch::channel(wanted::kept(&spec));
     let (report_sender, report) = watch::channel(Report::default());
@@ -64,7 +62,7 @@ pub async fn run(client: Client, settings: Settings, stop: CancellationToken) ->
     let ledger = settings.state.join("links.json");
     let keeper = Keeper::new(kernel.clone(), host.clone(), wanted.clone(), report_sender, ledger);
     tasks.spawn(keeper.run(stop.clone()));
-    let resolver = Arc::new(KernelResolver::new(kernel, sysfs));
+    let resolver = Arc::new(KernelResolver::new(kernel, host.inventory.clone()));
     tasks.spawn(plugin::run(settings.plugin, host.inventory.clone(), resolver, plugin_sender, stop.clone()));
     let inputs =
         Inputs { inventory: host.inventory.clone(), plugin: plugin.clone(), links: report.clone(), wanted };

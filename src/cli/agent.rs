@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Context;
 use tokio_util::sync::CancellationToken;
@@ -9,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::Cluster;
 use crate::agent::{self, Settings};
 use crate::cluster::connect;
-use crate::inventory::Options;
+use crate::inventory::{LiveHost, Options};
 use crate::{plugin, pool};
 
 /// Arguments.
@@ -54,7 +55,7 @@ pub(super) async fn run(args: Args, stop: CancellationToken) -> anyhow::Result<(
     };
     let settings = Settings {
         node: args.node,
-        host: Options { sysfs: args.sysfs, dev: args.dev.clone() },
+        host: Arc::new(LiveHost::new(Options { sysfs: args.sysfs, dev: args.dev.clone() })),
         state: args.state_dir.clone(),
         plugin: plugin::Settings {
             dir: args.device_plugin_dir,

@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 
-use crate::inventory::{Collector, Dirty, Inventory, Kernel};
-use crate::sysfs::Sysfs;
+use crate::inventory::{Collector, Dirty, Inventory, Kernel, LiveHost, Options};
 
 /// Arguments.
 #[derive(clap::Args, Debug)]
@@ -38,7 +37,8 @@ pub(super) async fn run(args: Args) -> anyhow::Result<()> {
     for (flag, folder) in [("--sysfs", &args.sysfs), ("--dev", &args.dev)] {
         std::fs::read_dir(folder).with_context(|| format!("cannot read {flag} {}", folder.display()))?;
     }
-    let mut collector = Collector::new(Arc::new(Kernel::default()), Sysfs::new(args.sysfs), args.dev);
+    let host = LiveHost::new(Options { sysfs: args.sysfs, dev: args.dev });
+    let mut collector = Collector::new(Arc::new(Kernel::new(Arc::new(host))));
     let inventory = collector.collect(&Inventory::default(), &Dirty::all()).await;
     let text = match args.output {
         Output::Json => format!("{}\n", serde_json::to_string_pretty(&inventory)?),

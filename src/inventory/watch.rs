@@ -2,43 +2,32 @@
 //! event (port states), and a slow resync whatever was missed.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::StreamExt;
-use futures::channel::mpsc::UnboundedReceiver;
-use netlink_packet_core::{NetlinkMessage, NetlinkPayload};
-use netlink_packet_route::RouteNetlinkMessage;
-use rtnetlink::MulticastGroup;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
-use super::collect::{Collector, Dirty};
+use super::collect::Collector;
+use super::dirty::Dirty;
+use super::host::Change;
 use super::kernel::Kernel;
 use super::model::Inventory;
-use super::uevent::Uevents;
 use crate::nl;
-use crate::sysfs::Sysfs;
 use crate::telemetry::{OnChange, chain};
 
-/// Events that come together are read together.
+/// Events that come together are read together…
 const DEBOUNCE: Duration = Duration::from_millis(100);
+/// … and what reading costs is rested from, so that a storm takes no more than a thirtieth of a core…
+const REST: u32 = 30;
+/// … but never longer than this: somebody may be waiting.
+const LONGEST_REST: Duration = Duration::from_secs(2);
 /// Port states are polled this often…
 const POLL: Duration = Duration::from_secs(1);
 /// … but at most so many ports each time: a query can be a firmware command.
 const PORTS_A_POLL: usize = 50;
 /// Everything is read again this often; of the GID tables, one device's each time.
 const RESYNC: Duration = Duration::from_secs(30);
-
-/// Where the host is seen.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// sysfs.
-    pub sysfs: PathBuf,
-    /// The host's /dev.
-    pub dev: PathBuf,
-}
 
 /// An inventory that follows the host.
 #[derive(Clone, Debug)]
@@ -58,23 +47,24 @@ impl Watch {
     }
 }
 
-/// Follows the host in a task of its own until every receiver is gone.
+/// Follows the host behind `kernel` in a task of its own until every receiver is gone.
 #[must_use]
-pub fn watch(kernel: Arc<Kernel>, options: Options) -> Watch {
+pub fn watch(kernel: Arc<Kernel>) -> Watch {
     let (sender, inventory) = watch::channel(None);
     let (refresh, requests) = mpsc::channel(8);
-    let collector = Collector::new(kernel, Sysfs::new(options.sysfs), options.dev);
-    tokio::spawn(follow(collector, sender, requests));
+    tokio::spawn(follow(kernel, sender, requests));
     Watch { inventory, refresh }
 }
 
 async fn follow(
-    mut collector: Collector,
+    kernel: Arc<Kernel>,
     sender: watch::Sender<Option<Arc<Inventory>>>,
     mut requests: mpsc::Receiver<oneshot::Sender<()>>,
 ) {
     // Listen first, read then: what changes in between is heard.
-    let mut sources = Sources::default();
+    let mut sources = Sources::new(kernel.clone());
+    sources.open(None);
+    let mut collector = Collector::new(kernel);
     let mut rounds = Rounds::default();
     let mut last = Arc::new(Inventory::default());
     let mut dirty = Dirty::all();
@@ -84,9 +74,10 @@ async fn follow(
     poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
     resync.set_missed_tick_behavior(MissedTickBehavior::Delay);
     resync.reset();
-    sources.open(last.system.monitor);
     while !sender.is_closed() {
+        let start = Instant::now();
         let inventory = collector.collect(&last, &dirty).await;
+        let rested = Instant::now() + (start.elapsed() * REST).min(LONGEST_REST);
         if sender.borrow().is_none() || inventory != *last {
             last = Arc::new(inventory);
             sender.send_replace(Some(last.clone()));
@@ -100,11 +91,11 @@ async fn follow(
             tokio::select! {
                 event = sources.next() => {
                     dirty.merge(event);
-                    deadline.get_or_insert(Instant::now() + DEBOUNCE);
+                    deadline.get_or_insert_with(|| (Instant::now() + DEBOUNCE).max(rested));
                 }
                 Some(request) = requests.recv() => {
                     waiting.push(request);
-                    dirty.merge(Dirty { everything: true, netdevs: true, ..Dirty::default() });
+                    dirty.merge(Dirty::all_but_gids());
                     break;
                 }
                 _ = resync.tick() => {
@@ -146,78 +137,48 @@ impl Rounds {
         let count = inventory.devices.len().max(1);
         self.next_device = (self.next_device + 1) % count;
         let device = inventory.devices.get(self.next_device).map(|device| device.index);
-        Dirty { everything: true, netdevs: true, gids_of: device.into_iter().collect(), ..Dirty::default() }
+        Dirty { gids_of: device.into_iter().collect(), ..Dirty::all_but_gids() }
     }
 }
 
-type RouteEvents = UnboundedReceiver<(NetlinkMessage<RouteNetlinkMessage>, netlink_sys::SocketAddr)>;
-
-/// What reports changes. A source that cannot be opened is said once and tried again at each resync; until then
-/// polling and resync make do.
-#[derive(Default)]
+/// What reports changes.
 struct Sources {
+    kernel: Arc<Kernel>,
+    changes: mpsc::Receiver<Change>,
     rdma: Option<nl::Events>,
-    routes: Option<RouteEvents>,
-    uevents: Option<Uevents>,
     log: OnChange,
 }
 
 impl Sources {
-    /// Opens what is not open. Kernels that say they have no monitor are not asked for one.
+    fn new(kernel: Arc<Kernel>) -> Self {
+        let changes = kernel.host().changes();
+        Self { kernel, changes, rdma: None, log: OnChange::default() }
+    }
+
+    /// Joins the kernel's notifications if that has not been done. Kernels that say they have no monitor are not
+    /// asked for one. A failure is said once; until it works, polling and resync make do.
     fn open(&mut self, monitor: Option<bool>) {
-        if self.routes.is_none() {
-            let groups = [
-                MulticastGroup::Link,
-                MulticastGroup::Ipv4Ifaddr,
-                MulticastGroup::Ipv6Ifaddr,
-                MulticastGroup::Ipv4Route,
-                MulticastGroup::Ipv6Route,
-            ];
-            match rtnetlink::new_multicast_connection(&groups) {
-                Ok((connection, _, events)) => {
-                    tokio::spawn(connection);
-                    self.routes = Some(events);
-                }
-                Err(error) => self.log.warn("netdev events", &format!("{error}; polling instead")),
-            }
+        if self.rdma.is_some() || monitor == Some(false) {
+            return;
         }
-        if self.uevents.is_none() {
-            match Uevents::open() {
-                Ok(uevents) => self.uevents = Some(uevents),
-                Err(error) => self.log.warn("kobject events", &format!("{error}; polling instead")),
-            }
-        }
-        if self.rdma.is_none() && monitor != Some(false) {
-            match nl::new_monitor_connection() {
-                Ok((connection, _, events)) => match connection.spawn_on_thread() {
-                    Ok(()) => self.rdma = Some(events),
-                    Err(error) => self.log.warn("RDMA events", &format!("{error}; polling instead")),
-                },
-                Err(error) if error.is_no_rdma() => {}
-                Err(error) => self.log.warn("RDMA events", &format!("{}; polling instead", chain(&error))),
-            }
+        match self.kernel.host().monitor() {
+            Ok(events) => self.rdma = Some(events),
+            Err(error) if error.is_no_rdma() => {}
+            Err(error) => self.log.warn("RDMA events", &format!("{}; polling instead", chain(&error))),
         }
     }
 
     /// What the next event makes dirty.
     async fn next(&mut self) -> Dirty {
-        let everything = Dirty { everything: true, netdevs: true, ..Dirty::default() };
         tokio::select! {
             event = next_of(self.rdma.as_mut()) => match event {
-                Some(nl::Event::Resync) => Dirty::all(),
-                Some(nl::Event::NetdevAttach { index, .. }) => Dirty { gids_of: [index].into(), ..everything },
-                Some(_) => everything,
-                None => { self.rdma = None; everything }
+                Some(event) => of_event(&event),
+                None => { self.rdma = None; Dirty::all() }
             },
-            event = next_route(self.routes.as_mut()) => match event {
-                Some(dirty) => dirty,
-                None => { self.routes = None; Dirty::all() }
-            },
-            event = next_uevent(self.uevents.as_mut()) => {
-                if event.is_err() { self.uevents = None; }
+            Some(change) = self.changes.recv() => {
                 // The subsystem may have come with this very event.
-                if self.rdma.is_none() { self.open(None); }
-                everything
+                if change == Change::Device { self.open(None); }
+                of_change(change)
             }
         }
     }
@@ -230,29 +191,33 @@ async fn next_of(events: Option<&mut nl::Events>) -> Option<nl::Event> {
     }
 }
 
-async fn next_uevent(uevents: Option<&mut Uevents>) -> std::io::Result<()> {
-    match uevents {
-        Some(uevents) => uevents.rdma().await,
-        None => std::future::pending().await,
+fn of_event(event: &nl::Event) -> Dirty {
+    let none = Dirty::default();
+    match *event {
+        nl::Event::Register { .. } | nl::Event::Unregister { .. } => Dirty { list: true, ..none },
+        nl::Event::Rename { index, .. } => Dirty { devices: [index].into(), ..none },
+        nl::Event::NetdevAttach { index, .. } | nl::Event::NetdevDetach { index, .. } => {
+            Dirty { devices: [index].into(), gids_of: [index].into(), netdevs: true, ..none }
+        }
+        nl::Event::NetdevRename { netdev_index, .. } => of_change(Change::Link(netdev_index)),
+        // Something was lost, or is of a kernel that we do not know yet.
+        _ => Dirty::all(),
     }
 }
 
-async fn next_route(events: Option<&mut RouteEvents>) -> Option<Dirty> {
-    let Some(events) = events else { return std::future::pending().await };
-    let (message, _) = events.next().await?;
-    let netdevs = Dirty { netdevs: true, ..Dirty::default() };
-    Some(match message.payload {
-        NetlinkPayload::Overrun(_) => Dirty::all(),
-        // Ports follow their netdev at once, and a netdev that goes takes its soft device along.
-        NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(_) | RouteNetlinkMessage::DelLink(_)) => {
-            Dirty { everything: true, ..netdevs }
-        }
+fn of_change(change: Change) -> Dirty {
+    let none = Dirty::default();
+    match change {
+        Change::Device => Dirty { list: true, ..none },
+        // Ports follow their netdev at once…
+        Change::Link(index) => Dirty { netdevs: true, links: [index].into(), ..none },
+        // … and a netdev that goes takes its soft device along.
+        Change::LinkGone(index) => Dirty { netdevs: true, list: true, links: [index].into(), ..none },
         // The GID cache is filled by a work queue a moment after the address has changed.
-        NetlinkPayload::InnerMessage(
-            RouteNetlinkMessage::NewAddress(_) | RouteNetlinkMessage::DelAddress(_),
-        ) => Dirty { gids: true, ..netdevs },
-        _ => netdevs,
-    })
+        Change::Address(index) => Dirty { netdevs: true, addresses: [index].into(), ..none },
+        Change::Route => Dirty { netdevs: true, ..none },
+        Change::Lost => Dirty::all(),
+    }
 }
 
 #[cfg(test)]

@@ -82,6 +82,25 @@ impl Sysfs {
         read(&self.port(device, port).join(name))
     }
 
+    /// Numbers of a device's ports, ascending.
+    ///
+    /// # Errors
+    /// When the folder is there and cannot be read.
+    pub fn ports(&self, device: &str) -> Result<Vec<u32>> {
+        let names = list(&self.ib(device).join("ports"))?.unwrap_or_default();
+        let mut numbers: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    /// The PCI function below a netdev: `0000:1b:00.0`; `None` for a virtual one or one on another bus.
+    #[must_use]
+    pub fn netdev_pci(&self, netdev: &str) -> Option<String> {
+        let target = fs::read_link(self.root.join("class/net").join(netdev).join("device")).ok()?;
+        let name = target.file_name()?.to_string_lossy().into_owned();
+        is_pci_address(&name).then_some(name)
+    }
+
     fn port(&self, device: &str, port: u32) -> PathBuf {
         self.ib(device).join("ports").join(port.to_string())
     }

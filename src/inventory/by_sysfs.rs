@@ -1,0 +1,126 @@
+//! Devices as sysfs alone shows them: where NETLINK_RDMA is refused (SELinux) or not there.
+
+use std::collections::HashMap;
+
+use super::by_netlink::{gids, port_of_sysfs};
+use super::collect::{driver, identity, is_soft, known_gids};
+use super::dirty::Dirty;
+use super::model::{Device, Driver, Port};
+use super::movable::movable;
+use super::problems::Problems;
+use crate::nl::{Guid, NodeType, PhysState, PortState};
+use crate::sysfs::{GidScope, Sysfs};
+
+/// Where made-up indexes start; the kernel's own count from 0.
+const FIRST: u32 = 1 << 31;
+
+/// Indexes for devices whose real ones only netlink tells: a name keeps its own.
+#[derive(Debug, Default)]
+pub(super) struct Indexes(HashMap<String, u32>);
+
+impl Indexes {
+    pub(super) fn of(&mut self, name: &str) -> u32 {
+        let next = FIRST.saturating_add(u32::try_from(self.0.len()).unwrap_or(FIRST));
+        *self.0.entry(name.to_owned()).or_insert(next)
+    }
+}
+
+/// Reads devices one by one.
+pub(super) struct BySysfs<'a> {
+    pub(super) sysfs: &'a Sysfs,
+    pub(super) release: &'a str,
+    pub(super) dirty: &'a Dirty,
+    pub(super) problems: &'a mut Problems,
+}
+
+impl BySysfs<'_> {
+    /// A device read anew, but for its GIDs where they are known and not dirty.
+    pub(super) fn device(&mut self, index: u32, name: &str, known: Option<&Device>) -> Device {
+        let pci = self.problems.ok(Some(name), self.sysfs.pci(name)).flatten();
+        let module = self.sysfs.driver_module(name);
+        let parent = self.file(name, "parent");
+        let node_type = self.file(name, "node_type").and_then(|text| number(&text)).map(NodeType::from);
+        // sysfs has no protocol; an RNIC that is no PCI function is siw.
+        let protocol = (node_type == Some(NodeType::Rnic)).then(|| "iw".to_owned());
+        let driver_name = driver(None, module.as_deref(), parent.is_some(), protocol.as_deref());
+        let numbers = self.problems.ok(Some(name), self.sysfs.ports(name)).unwrap_or_default();
+        let ports: Vec<Port> = numbers.into_iter().map(|number| self.port(name, number, known)).collect();
+        let soft = is_soft(&driver_name);
+        let netdev = ports.first().and_then(|port| port.netdev.clone());
+        let node_guid = self.file(name, "node_guid").and_then(|text| text.parse().ok());
+        Device {
+            index,
+            name: name.to_owned(),
+            identity: identity(pci.as_ref(), node_guid, soft, name),
+            movable: movable(&driver_name, self.release),
+            driver: Driver { name: driver_name, module },
+            node_type: node_type.map_or("unknown", |node_type| node_type.as_str()).to_owned(),
+            protocol,
+            node_guid,
+            sys_image_guid: self.file(name, "sys_image_guid").and_then(|text| text.parse().ok()),
+            firmware: self.file(name, "fw_ver").filter(|text| !text.is_empty()),
+            pci,
+            parent_netdev: if soft { parent.or(netdev) } else { None },
+            uverbs: self.problems.ok(Some(name), self.sysfs.uverbs(name)).flatten(),
+            ports,
+            ..Device::default()
+        }
+    }
+
+    /// A known device of which at most port states and GIDs are dirty.
+    pub(super) fn refresh(&mut self, device: &mut Device) {
+        let (index, name) = (device.index, device.name.clone());
+        for port in &mut device.ports {
+            if self.dirty.ports.contains(&(index, port.number)) {
+                self.set_state(&name, port);
+            }
+            if self.dirty.has_gids_of(index) {
+                port.gids = gids(self.sysfs, self.problems, &name, port.number);
+            }
+        }
+    }
+
+    fn port(&mut self, device: &str, number: u32, known: Option<&Device>) -> Port {
+        let gids = known_gids(known, number, self.dirty);
+        let mut port = port_of_sysfs(self.sysfs, self.problems, device, number, gids);
+        let mut local = |name| self.port_file(device, number, name).and_then(|text| hex_or_decimal(&text));
+        (port.lid, port.sm_lid) = (local("lid"), local("sm_lid"));
+        port.lmc = local("lid_mask_count").and_then(|lmc| u8::try_from(lmc).ok());
+        // The port's netdev is that of its first slot: of a child's slots the first comes later.
+        port.netdev = port.gids.first().and_then(|gid| gid.netdev.clone());
+        if port.link_layer.as_deref() == Some("InfiniBand") {
+            let own = port.gids.iter().find(|gid| gid.scope == GidScope::LinkLocal).or(port.gids.first());
+            port.subnet_prefix = own.and_then(|gid| u64::try_from(gid.gid.to_bits() >> 64).ok()).map(Guid);
+        }
+        self.set_state(device, &mut port);
+        port
+    }
+
+    fn set_state(&mut self, device: &str, port: &mut Port) {
+        let mut state = |name| self.port_file(device, port.number, name).and_then(|text| number(&text));
+        let (logical, physical) = (state("state"), state("phys_state"));
+        port.state = logical.map(|state| PortState::from(state).as_str().to_owned());
+        port.phys_state = physical.map(|state| PhysState::from(state).as_str().to_owned());
+    }
+
+    fn file(&mut self, device: &str, name: &str) -> Option<String> {
+        self.problems.ok(Some(device), self.sysfs.device_file(device, name)).flatten()
+    }
+
+    fn port_file(&mut self, device: &str, port: u32, name: &str) -> Option<String> {
+        self.problems.ok(Some(device), self.sysfs.port_file(device, port, name)).flatten()
+    }
+}
+
+/// `4: ACTIVE` → 4
+fn number(text: &str) -> Option<u8> {
+    text.split(':').next()?.trim().parse().ok()
+}
+
+/// `0x7`, `7`
+fn hex_or_decimal(text: &str) -> Option<u32> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
