@@ -2,64 +2,16 @@
 //! and ends nothing that can go on. The real binary, with a stand-in for an API server that refuses.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+#[path = "support/process.rs"]
+mod process;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const WAIT: Duration = Duration::from_secs(30);
-
-fn binary() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rdma-operator"));
-    command.env_clear().env("HOME", "/nonexistent").env("RUST_BACKTRACE", "0");
-    command
-}
-
-fn output(args: &[&str]) -> (Output, String) {
-    let output = binary().args(args).output().unwrap();
-    let text = String::from_utf8(output.stderr.clone()).unwrap();
-    (output, text)
-}
-
-/// A process that goes on, and what it logs.
-struct Running {
-    child: Child,
-    lines: Receiver<String>,
-    seen: Vec<String>,
-}
-
-impl Running {
-    fn start(args: &[&str]) -> Self {
-        let mut child = binary().args(args).stderr(Stdio::piped()).spawn().unwrap();
-        let stderr = BufReader::new(child.stderr.take().unwrap());
-        let (sender, lines) = channel();
-        thread::spawn(move || stderr.lines().map_while(Result::ok).all(|line| sender.send(line).is_ok()));
-        Self { child, lines, seen: Vec::new() }
-    }
-
-    /// The first line that contains all of `words`.
-    fn says(&mut self, words: &[&str]) -> String {
-        let end = Instant::now() + WAIT;
-        while let Ok(line) = self.lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
-            self.seen.push(line.clone());
-            if words.iter().all(|word| line.contains(word)) {
-                assert!(self.child.try_wait().unwrap().is_none(), "it goes on");
-                return line;
-            }
-        }
-        panic!("no line with {words:?} in {:#?}", self.seen);
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+use process::{Running, WAIT, binary, free_address, get, output};
 
 /// An API server that answers every request with `status` and a Status object of `message`.
 fn refusing_api_server(status: u16, reason: &str, message: &str) -> SocketAddr {
@@ -260,16 +212,4 @@ fn b26_an_agent_without_rdma_without_kubelet_and_without_api_server_is_ready() {
     }
     let metrics = get(&listen, "/metrics").unwrap();
     assert!(metrics.contains("\nrdma_operator_agent_devices 0\n"), "{metrics}");
-}
-
-fn free_address() -> String {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
-}
-
-fn get(address: &str, path: &str) -> Option<String> {
-    let mut stream = TcpStream::connect(address).ok()?;
-    write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").ok()?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).ok()?;
-    Some(answer)
 }

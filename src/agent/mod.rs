@@ -5,8 +5,9 @@ pub mod links;
 mod publish;
 mod resolver;
 mod run;
+pub mod standalone;
 pub mod status;
 pub mod wanted;
 
 pub use publish::Inputs;
-pub use run::{Settings, run};
+pub use run::{Settings, run, run_standalone};

@@ -3,6 +3,7 @@
 pub mod condition;
 pub mod crds;
 pub mod link;
+mod link_check;
 pub mod node;
 mod slim;
 
@@ -10,6 +11,7 @@ pub use link::{
     AdoptPolicy, DeletionPolicy, LinkFailure, LinkType, NetdevSelector, NodeSelection, SoftRdmaLink,
     SoftRdmaLinkSpec, SoftRdmaLinkStatus, UpdatePolicy, WhenInUse,
 };
+pub use link_check::faults as link_faults;
 pub use node::{
     MAX_SOFT_LINKS, NodeCharDevice, NodeDevice, NodeGid, NodeIsolation, NodePci, NodePort, NodeSoftLink,
     NodeSoftLinkStatus, NodeSystem, RdmaNode, RdmaNodeSpec, RdmaNodeStatus, SoftLinkState,

@@ -8,7 +8,7 @@ use anyhow::Context;
 use tokio_util::sync::CancellationToken;
 
 use super::Cluster;
-use crate::agent::{self, Settings};
+use crate::agent::{self, Settings, standalone};
 use crate::cluster::connect;
 use crate::inventory::{LiveHost, Options};
 use crate::{plugin, pool};
@@ -19,8 +19,14 @@ pub(super) struct Args {
     #[command(flatten)]
     cluster: Cluster,
     /// Name of this Node
-    #[arg(long, env = "NODE_NAME")]
-    node: String,
+    #[arg(long, env = "NODE_NAME", required_unless_present = "standalone")]
+    node: Option<String>,
+    /// Run without Kubernetes: inventory, metrics, and the soft links of --links
+    #[arg(long, conflicts_with = "kubeconfig")]
+    standalone: bool,
+    /// A file of SoftRdmaLinks to keep in place; may be given again. Read again when it changes
+    #[arg(long, value_name = "FILE", requires = "standalone")]
+    links: Vec<PathBuf>,
     /// Folder that outlives the pod: which soft links are ours, and what was wanted last
     #[arg(long, value_name = "FOLDER", default_value = "/var/lib/rdma-operator")]
     state_dir: PathBuf,
@@ -47,24 +53,35 @@ pub(super) struct Args {
 pub(super) async fn run(args: Args, stop: CancellationToken) -> anyhow::Result<()> {
     pool::name::check(&format!("{}/x", args.resource_prefix))
         .with_context(|| format!("--resource-prefix {}", args.resource_prefix))?;
+    let settings = Settings {
+        node: args.node.clone().unwrap_or_else(host_name),
+        host: Arc::new(LiveHost::new(Options { sysfs: args.sysfs, dev: args.dev.clone() })),
+        state: args.state_dir.clone(),
+        listen: args.listen,
+    };
+    if args.standalone {
+        let links = standalone::read(&args.links, &settings.node)?;
+        tracing::info!("no Kubernetes; node {}, soft links wanted: {}", settings.node, links.len());
+        return Ok(agent::run_standalone(args.links, links, settings, stop).await?);
+    }
     let client = connect(args.cluster.kubeconfig).await?;
     let pool = pool::Settings {
         prefix: args.resource_prefix,
         enabled: args.default_resources,
         ..pool::Settings::default()
     };
-    let settings = Settings {
-        node: args.node,
-        host: Arc::new(LiveHost::new(Options { sysfs: args.sysfs, dev: args.dev.clone() })),
-        state: args.state_dir.clone(),
-        plugin: plugin::Settings {
-            dir: args.device_plugin_dir,
-            dev_root: args.dev,
-            state: Some(args.state_dir.join("given")),
-            pool,
-            ..plugin::Settings::default()
-        },
-        listen: args.listen,
+    let plugin = plugin::Settings {
+        dir: args.device_plugin_dir,
+        dev_root: args.dev,
+        state: Some(args.state_dir.join("given")),
+        pool,
+        ..plugin::Settings::default()
     };
-    Ok(agent::run(client, settings, stop).await?)
+    Ok(agent::run(client, settings, plugin, stop).await?)
+}
+
+/// The name a Node of this host would have.
+fn host_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    name.trim().to_lowercase()
 }
