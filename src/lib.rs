@@ -10,6 +10,7 @@ pub mod controller;
 pub mod health;
 pub mod http;
 pub mod inventory;
+pub mod machine;
 pub mod metrics;
 pub mod nl;
 pub mod plugin;

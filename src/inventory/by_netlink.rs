@@ -115,14 +115,16 @@ pub(super) fn port_of_sysfs(
     }
 }
 
-/// The filled slots of a GID table that could be read.
+/// The filled slots of a GID table that can be read.
 pub(super) fn gids(
     sysfs: &Sysfs,
     problems: &mut Problems,
     device: &str,
     port: u32,
 ) -> Vec<crate::sysfs::Gid> {
-    problems.ok(Some(device), sysfs.gids(device, port)).unwrap_or_default()
+    let (gids, failures) = sysfs.gids(device, port);
+    failures.iter().for_each(|failure| problems.note(Some(device), failure));
+    gids
 }
 
 fn set_state(port: &mut Port, answer: Option<&nl::Port>) {

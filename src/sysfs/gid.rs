@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::{Result, Sysfs, list, malformed, read};
+use super::{Failure, Result, Sysfs};
 
 /// One filled slot of a GID table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -56,45 +56,51 @@ pub enum GidScope {
 }
 
 impl Sysfs {
-    /// The filled slots of a port's GID table, ascending. Tables are sparse and can be long (rxe: 1,024 slots).
-    ///
-    /// # Errors
-    /// The first slot that is there and cannot be read. `EINVAL` is an empty slot, not an error.
-    pub fn gids(&self, device: &str, port: u32) -> Result<Vec<Gid>> {
-        let port = self.port(device, port);
-        let mut indices: Vec<u32> = list(&port.join("gids"))?
-            .unwrap_or_default()
-            .iter()
-            .filter_map(|name| name.parse().ok())
-            .collect();
+    /// The filled slots of a port's GID table, ascending, and the slots that are there and cannot be read: each
+    /// costs itself only. `EINVAL` is an empty slot. Tables are sparse and can be long (rxe: 1,024 slots).
+    #[must_use]
+    pub fn gids(&self, device: &str, port: u32) -> (Vec<Gid>, Vec<Failure>) {
+        let port = Self::port(device, port);
+        let names = match self.list(&port.join("gids")) {
+            Ok(names) => names.unwrap_or_default(),
+            Err(failure) => return (Vec::new(), vec![failure]),
+        };
+        let mut indices: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
         indices.sort_unstable();
-        let mut gids = Vec::new();
+        let (mut gids, mut failures) = (Vec::new(), Vec::new());
         for index in indices {
-            let path = port.join("gids").join(index.to_string());
-            let Some(text) = read_slot(&path)? else { continue };
-            let gid = parse_gid(&text).ok_or_else(|| malformed(path, &text, "a GID"))?;
-            if gid.is_unspecified() {
-                continue;
+            match self.slot(&port, index) {
+                Ok(gid) => gids.extend(gid),
+                Err(failure) => failures.push(failure),
             }
-            let attribute =
-                |folder: &str| read_slot(&port.join("gid_attrs").join(folder).join(index.to_string()));
-            gids.push(Gid {
-                index,
-                gid,
-                gid_type: gid_type(attribute("types")?.as_deref()),
-                scope: scope(gid),
-                netdev: attribute("ndevs")?.filter(|name| !name.is_empty()),
-            });
         }
-        Ok(gids)
+        (gids, failures)
     }
-}
 
-/// A slot's file; the kernel answers EINVAL for an empty slot and for a GID without a netdev.
-fn read_slot(path: &Path) -> Result<Option<String>> {
-    match read(path) {
-        Err(failure) if failure.source.kind() == io::ErrorKind::InvalidInput => Ok(None),
-        other => other,
+    fn slot(&self, port: &Path, index: u32) -> Result<Option<Gid>> {
+        let path = port.join("gids").join(index.to_string());
+        let Some(text) = self.read_slot(&path)? else { return Ok(None) };
+        let gid = parse_gid(&text).ok_or_else(|| self.malformed(&path, &text, "a GID"))?;
+        if gid.is_unspecified() {
+            return Ok(None);
+        }
+        let attribute =
+            |folder: &str| self.read_slot(&port.join("gid_attrs").join(folder).join(index.to_string()));
+        Ok(Some(Gid {
+            index,
+            gid,
+            gid_type: gid_type(attribute("types")?.as_deref()),
+            scope: scope(gid),
+            netdev: attribute("ndevs")?.filter(|name| !name.is_empty()),
+        }))
+    }
+
+    /// A slot's file; the kernel answers EINVAL for an empty slot and for a GID without a netdev.
+    fn read_slot(&self, path: &Path) -> Result<Option<String>> {
+        match self.read(path) {
+            Err(failure) if failure.source.kind() == io::ErrorKind::InvalidInput => Ok(None),
+            other => other,
+        }
     }
 }
 

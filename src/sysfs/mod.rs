@@ -5,15 +5,17 @@
 
 mod gid;
 mod pci;
+mod tree;
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 pub use gid::{Gid, GidScope, GidType, parse_gid, scope};
 pub use pci::{Pci, is_pci_address};
+pub use tree::Tree;
 
 /// A file that is there but cannot be read or understood.
 #[derive(Debug, thiserror::Error)]
@@ -43,27 +45,57 @@ pub struct CharDevice {
 /// Result of a read.
 pub type Result<T> = std::result::Result<T, Failure>;
 
-/// A mounted sysfs.
+/// A sysfs.
 #[derive(Clone, Debug)]
 pub struct Sysfs {
-    root: PathBuf,
+    tree: Arc<dyn Tree>,
 }
 
 impl Sysfs {
     /// The sysfs mounted at `root`, normally `/sys`.
     #[must_use]
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        Self::of(Arc::new(tree::Mounted(root.into())))
     }
 
-    /// Where it is mounted.
+    /// The sysfs that `tree` shows.
     #[must_use]
-    pub fn root(&self) -> &Path {
-        &self.root
+    pub fn of(tree: Arc<dyn Tree>) -> Self {
+        Self { tree }
     }
 
-    fn ib(&self, device: &str) -> PathBuf {
-        self.root.join("class/infiniband").join(device)
+    fn ib(device: &str) -> PathBuf {
+        Path::new("class/infiniband").join(device)
+    }
+
+    /// A file without its trailing white space; `None` when there is none.
+    fn read(&self, path: &Path) -> Result<Option<String>> {
+        match self.tree.read(path) {
+            Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).trim_end().to_owned())),
+            Err(error) if absent(&error) => Ok(None),
+            Err(source) => Err(self.failure(path, source)),
+        }
+    }
+
+    /// Sorted names in a folder; `None` when there is no such folder.
+    fn list(&self, path: &Path) -> Result<Option<Vec<String>>> {
+        match self.tree.list(path) {
+            Ok(mut names) => {
+                names.sort();
+                Ok(Some(names))
+            }
+            Err(error) if absent(&error) => Ok(None),
+            Err(source) => Err(self.failure(path, source)),
+        }
+    }
+
+    fn failure(&self, path: &Path, source: io::Error) -> Failure {
+        Failure { path: self.tree.display(path), source }
+    }
+
+    fn malformed(&self, path: &Path, text: &str, expected: &str) -> Failure {
+        let message = format!("{:?} is not {expected}", text.chars().take(64).collect::<String>());
+        self.failure(path, io::Error::new(io::ErrorKind::InvalidData, message))
     }
 
     /// A file of a device, without its trailing newline: `fw_ver`, `node_guid`, …
@@ -71,7 +103,7 @@ impl Sysfs {
     /// # Errors
     /// When it is there and cannot be read.
     pub fn device_file(&self, device: &str, name: &str) -> Result<Option<String>> {
-        read(&self.ib(device).join(name))
+        self.read(&Self::ib(device).join(name))
     }
 
     /// A file of a port: `state`, `rate`, `link_layer`, …
@@ -79,7 +111,7 @@ impl Sysfs {
     /// # Errors
     /// When it is there and cannot be read.
     pub fn port_file(&self, device: &str, port: u32, name: &str) -> Result<Option<String>> {
-        read(&self.port(device, port).join(name))
+        self.read(&Self::port(device, port).join(name))
     }
 
     /// Numbers of a device's ports, ascending.
@@ -87,7 +119,7 @@ impl Sysfs {
     /// # Errors
     /// When the folder is there and cannot be read.
     pub fn ports(&self, device: &str) -> Result<Vec<u32>> {
-        let names = list(&self.ib(device).join("ports"))?.unwrap_or_default();
+        let names = self.list(&Self::ib(device).join("ports"))?.unwrap_or_default();
         let mut numbers: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
         numbers.sort_unstable();
         Ok(numbers)
@@ -96,13 +128,13 @@ impl Sysfs {
     /// The PCI function below a netdev: `0000:1b:00.0`; `None` for a virtual one or one on another bus.
     #[must_use]
     pub fn netdev_pci(&self, netdev: &str) -> Option<String> {
-        let target = fs::read_link(self.root.join("class/net").join(netdev).join("device")).ok()?;
+        let target = self.tree.target(&Path::new("class/net").join(netdev).join("device")).ok()?;
         let name = target.file_name()?.to_string_lossy().into_owned();
         is_pci_address(&name).then_some(name)
     }
 
-    fn port(&self, device: &str, port: u32) -> PathBuf {
-        self.ib(device).join("ports").join(port.to_string())
+    fn port(device: &str, port: u32) -> PathBuf {
+        Self::ib(device).join("ports").join(port.to_string())
     }
 
     /// Names of the devices that sysfs shows, sorted. `None`: there is no class folder, so no RDMA.
@@ -110,13 +142,13 @@ impl Sysfs {
     /// # Errors
     /// When the folder is there and cannot be read.
     pub fn devices(&self) -> Result<Option<Vec<String>>> {
-        list(&self.root.join("class/infiniband"))
+        self.list(Path::new("class/infiniband"))
     }
 
     /// The kernel module of the function below a device (`mlx5_core`); `None` for virtual and unbound ones.
     #[must_use]
     pub fn driver_module(&self, device: &str) -> Option<String> {
-        let target = fs::read_link(self.ib(device).join("device/driver")).ok()?;
+        let target = self.tree.target(&Self::ib(device).join("device/driver")).ok()?;
         Some(target.file_name()?.to_string_lossy().into_owned())
     }
 
@@ -125,10 +157,10 @@ impl Sysfs {
     /// # Errors
     /// When the module folder cannot be read.
     pub fn rdma_modules(&self) -> Result<Vec<String>> {
-        let all = list(&self.root.join("module"))?.unwrap_or_default();
+        let all = self.list(Path::new("module"))?.unwrap_or_default();
         let mut names: Vec<String> = all.into_iter().filter(|name| is_rdma_module(name)).collect();
         // Vendors' drivers are those that hold the core.
-        let holders = list(&self.root.join("module/ib_core/holders"))?.unwrap_or_default();
+        let holders = self.list(Path::new("module/ib_core/holders"))?.unwrap_or_default();
         names.extend(holders);
         names.sort();
         names.dedup();
@@ -138,7 +170,7 @@ impl Sysfs {
     /// True when the module is loaded or built in.
     #[must_use]
     pub fn has_module(&self, name: &str) -> bool {
-        self.root.join("module").join(name).is_dir()
+        self.tree.is_dir(&Path::new("module").join(name))
     }
 
     /// The partition keys of a port that are set, in table order.
@@ -146,19 +178,19 @@ impl Sysfs {
     /// # Errors
     /// The first key that cannot be read.
     pub fn pkeys(&self, device: &str, port: u32) -> Result<Vec<u16>> {
-        let folder = self.port(device, port).join("pkeys");
+        let folder = Self::port(device, port).join("pkeys");
         let mut indices: Vec<u32> =
-            list(&folder)?.unwrap_or_default().iter().filter_map(|name| name.parse().ok()).collect();
+            self.list(&folder)?.unwrap_or_default().iter().filter_map(|name| name.parse().ok()).collect();
         indices.sort_unstable();
         let mut keys = Vec::new();
         for index in indices {
             let path = folder.join(index.to_string());
-            let Some(text) = read(&path)? else { continue };
+            let Some(text) = self.read(&path)? else { continue };
             let key = u16::from_str_radix(text.trim_start_matches("0x"), 16);
             match key {
                 Ok(0) => {}
                 Ok(key) => keys.push(key),
-                Err(_) => return Err(malformed(path, &text, "a partition key like 0xffff")),
+                Err(_) => return Err(self.malformed(&path, &text, "a partition key like 0xffff")),
             }
         }
         Ok(keys)
@@ -169,13 +201,13 @@ impl Sysfs {
     /// # Errors
     /// When the class folder is there and cannot be read.
     pub fn mad_nodes(&self, device: &str, port: u32) -> Result<(Option<String>, Option<String>)> {
-        let class = self.root.join("class/infiniband_mad");
+        let class = Path::new("class/infiniband_mad");
         let belongs = |name: &String| {
-            let file = |file: &str| read(&class.join(name).join(file)).ok().flatten();
+            let file = |file: &str| self.read(&class.join(name).join(file)).ok().flatten();
             file("ibdev").as_deref() == Some(device)
                 && file("port").and_then(|p| p.parse().ok()) == Some(port)
         };
-        let nodes: Vec<String> = list(&class)?.unwrap_or_default().into_iter().filter(belongs).collect();
+        let nodes: Vec<String> = self.list(&class)?.unwrap_or_default().into_iter().filter(belongs).collect();
         let first = |prefix: &str| nodes.iter().find(|name| name.starts_with(prefix)).cloned();
         Ok((first("umad"), first("issm")))
     }
@@ -185,18 +217,18 @@ impl Sysfs {
     /// # Errors
     /// When a file is there and cannot be read.
     pub fn uverbs(&self, device: &str) -> Result<Option<CharDevice>> {
-        let class = self.root.join("class/infiniband_verbs");
-        for name in list(&class)?.unwrap_or_default() {
-            if read(&class.join(&name).join("ibdev")).ok().flatten().as_deref() != Some(device) {
+        let class = Path::new("class/infiniband_verbs");
+        for name in self.list(&class)?.unwrap_or_default() {
+            if self.read(&class.join(&name).join("ibdev")).ok().flatten().as_deref() != Some(device) {
                 continue;
             }
             let path = class.join(&name).join("dev");
-            let Some(text) = read(&path)? else { continue };
+            let Some(text) = self.read(&path)? else { continue };
             let numbers = text.split_once(':').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
             let Some((major, minor)) = numbers else {
-                return Err(malformed(path, &text, "major:minor"));
+                return Err(self.malformed(&path, &text, "major:minor"));
             };
-            let abi = read(&class.join(&name).join("abi_version"))?.and_then(|text| text.parse().ok());
+            let abi = self.read(&class.join(&name).join("abi_version"))?.and_then(|text| text.parse().ok());
             return Ok(Some(CharDevice { name, major, minor, abi }));
         }
         Ok(None)
@@ -222,32 +254,6 @@ fn is_rdma_module(name: &str) -> bool {
 
 fn absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-}
-
-fn read(path: &Path) -> Result<Option<String>> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).trim_end().to_owned())),
-        Err(error) if absent(&error) => Ok(None),
-        Err(source) => Err(Failure { path: path.into(), source }),
-    }
-}
-
-/// Sorted names in a folder; `None` when there is no such folder.
-fn list(path: &Path) -> Result<Option<Vec<String>>> {
-    let entries = match fs::read_dir(path) {
-        Ok(entries) => entries,
-        Err(error) if absent(&error) => return Ok(None),
-        Err(source) => return Err(Failure { path: path.into(), source }),
-    };
-    let mut names: Vec<String> =
-        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    Ok(Some(names))
-}
-
-fn malformed(path: PathBuf, text: &str, expected: &str) -> Failure {
-    let message = format!("{:?} is not {expected}", text.chars().take(64).collect::<String>());
-    Failure { path, source: io::Error::new(io::ErrorKind::InvalidData, message) }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::{Failure, Result, Sysfs, read};
+use super::{Result, Sysfs};
 
 /// A PCI function.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -30,19 +30,19 @@ impl Sysfs {
     /// # Errors
     /// When a file is there and cannot be read.
     pub fn pci(&self, device: &str) -> Result<Option<Pci>> {
-        let link = self.ib(device).join("device");
-        let path = match link.canonicalize() {
+        let link = Self::ib(device).join("device");
+        let path = match self.tree.target(&link) {
             Ok(path) => path,
             Err(error) if super::absent(&error) => return Ok(None),
-            Err(source) => return Err(Failure { path: link, source }),
+            Err(source) => return Err(self.failure(&link, source)),
         };
         let Some(address) = file_name(&path).filter(|name| is_pci_address(name)) else { return Ok(None) };
         let id = |name: &str| -> Result<Option<String>> {
-            Ok(read(&path.join(name))?.map(|text| text.trim_start_matches("0x").to_owned()))
+            Ok(self.read(&link.join(name))?.map(|text| text.trim_start_matches("0x").to_owned()))
         };
-        let numa_node = read(&path.join("numa_node"))?.and_then(|text| text.parse().ok());
+        let numa_node = self.read(&link.join("numa_node"))?.and_then(|text| text.parse().ok());
         let root = path.ancestors().filter_map(file_name).find(|name| name.starts_with("pci"));
-        let physfn = path.join("physfn").canonicalize().ok().as_deref().and_then(file_name);
+        let physfn = self.tree.target(&link.join("physfn")).ok().as_deref().and_then(file_name);
         Ok(Some(Pci { address, vendor: id("vendor")?, device: id("device")?, numa_node, root, physfn }))
     }
 }

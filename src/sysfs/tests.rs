@@ -1,3 +1,4 @@
+use std::fs;
 use std::os::unix::fs::symlink;
 
 use super::*;
@@ -26,7 +27,8 @@ fn b48_a_sparse_gid_table_gives_its_filled_slots() {
         (&format!("{port}/gid_attrs/types/10"), "RoCE v2\n"),
         (&format!("{port}/gid_attrs/ndevs/10"), "eth0\n"),
     ]);
-    let gids = sysfs.gids("rxe0", 1).unwrap();
+    let (gids, failures) = sysfs.gids("rxe0", 1);
+    assert!(failures.is_empty(), "{failures:?}");
     assert_eq!(gids.iter().map(|gid| gid.index).collect::<Vec<_>>(), [0, 10]);
     assert_eq!((gids[0].gid_type, gids[0].scope), (GidType::Unknown, GidScope::LinkLocal));
     assert_eq!((gids[1].gid_type, gids[1].scope), (GidType::RoceV2, GidScope::Global));
@@ -35,17 +37,22 @@ fn b48_a_sparse_gid_table_gives_its_filled_slots() {
 
 #[test]
 fn a_gid_that_is_none_is_named_with_its_file() {
-    let (_dir, sysfs) = tree(&[("class/infiniband/rxe0/ports/1/gids/0", "garbage\n")]);
-    let failure = sysfs.gids("rxe0", 1).unwrap_err();
-    assert!(failure.path.ends_with("ports/1/gids/0"));
-    assert_eq!(failure.source.to_string(), "\"garbage\" is not a GID");
+    let port = "class/infiniband/rxe0/ports/1";
+    let (_dir, sysfs) = tree(&[
+        (&format!("{port}/gids/0"), "garbage\n"),
+        (&format!("{port}/gids/1"), "fe80:0000:0000:0000:0000:00ff:fe00:0011\n"),
+    ]);
+    let (gids, failures) = sysfs.gids("rxe0", 1);
+    assert_eq!(gids.iter().map(|gid| gid.index).collect::<Vec<_>>(), [1], "the others are not spoilt");
+    assert!(failures[0].path.ends_with("ports/1/gids/0"));
+    assert_eq!(failures[0].source.to_string(), "\"garbage\" is not a GID");
 }
 
 #[test]
 fn nothing_there_is_no_error() {
     let (_dir, sysfs) = tree(&[]);
     assert_eq!(sysfs.devices().unwrap(), None);
-    assert!(sysfs.gids("mlx5_0", 1).unwrap().is_empty());
+    assert!(sysfs.gids("mlx5_0", 1).0.is_empty());
     assert_eq!(sysfs.pci("mlx5_0").unwrap(), None);
     assert!(sysfs.rdma_modules().unwrap().is_empty());
     assert_eq!(sysfs.uverbs("mlx5_0").unwrap(), None);

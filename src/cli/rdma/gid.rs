@@ -1,6 +1,6 @@
 //! `gid`: GID tables, and which GID to use. Our own, in rdma(8)'s style.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 use super::output::Row;
 use super::session::Session;
@@ -62,11 +62,12 @@ impl Command {
         for (device, ports) in devices {
             for port in ports {
                 let place = format!("{}/{port}", device.name);
-                let gids = sysfs.gids(&device.name, port);
-                match gids.with_context(|| format!("reading the GIDs of {place}")) {
-                    Ok(gids) => found |= self.port(session, &device, port, gids).await?,
-                    Err(error) => session.problem(&error),
+                let (gids, failures) = sysfs.gids(&device.name, port);
+                for failure in failures {
+                    let context = format!("reading the GIDs of {place}");
+                    session.problem(&anyhow::Error::new(failure).context(context));
                 }
+                found |= self.port(session, &device, port, gids).await?;
             }
         }
         match self {

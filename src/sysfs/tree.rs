@@ -1,0 +1,70 @@
+//! A sysfs as a tree of files: the mounted one, or one that looks like it.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+/// Files below a sysfs root. Paths are relative to it: `class/infiniband/rxe0/fw_ver`.
+pub trait Tree: fmt::Debug + Send + Sync {
+    /// The content of a file.
+    ///
+    /// # Errors
+    /// As `read(2)`: ENOENT, or whatever the driver answers.
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+
+    /// The names in a folder, in no order.
+    ///
+    /// # Errors
+    /// As `readdir(3)`.
+    fn list(&self, path: &Path) -> io::Result<Vec<String>>;
+
+    /// Where a symbolic link leads, without further links, absolute: `/sys/devices/pci0000:15/0000:1a:00.0`.
+    ///
+    /// # Errors
+    /// ENOENT where there is no such link.
+    fn target(&self, path: &Path) -> io::Result<PathBuf>;
+
+    /// True for a folder.
+    fn is_dir(&self, path: &Path) -> bool;
+
+    /// The path as messages name it.
+    fn display(&self, path: &Path) -> PathBuf {
+        Path::new("/sys").join(path)
+    }
+}
+
+/// A mounted sysfs.
+#[derive(Debug)]
+pub(super) struct Mounted(pub(super) PathBuf);
+
+impl Tree for Mounted {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        // A sysfs file is a page at most and given by one read; std's own way asks for its length, and for more.
+        let mut text = vec![0; 4096];
+        let length = File::open(self.0.join(path))?.read(&mut text)?;
+        text.truncate(length);
+        Ok(text)
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+        let entries = fs::read_dir(self.0.join(path))?;
+        Ok(entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
+    }
+
+    fn target(&self, path: &Path) -> io::Result<PathBuf> {
+        // The folder that the link is in is itself behind one; canonicalize() alone asks for each component of the
+        // path even where there is no link at the end.
+        let link = self.0.join(path);
+        fs::read_link(&link)?;
+        link.canonicalize()
+    }
+
+    fn is_dir(&self, path: &Path) -> bool {
+        self.0.join(path).is_dir()
+    }
+
+    fn display(&self, path: &Path) -> PathBuf {
+        self.0.join(path)
+    }
+}
