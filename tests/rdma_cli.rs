@@ -26,7 +26,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 const REQUEST_EXCEPTIONS: &[(&str, &str)] = &[
     ("dev_rename_long", "a name the kernel refuses is not sent"),
     ("link_add_long_name", "a name the kernel refuses is not sent"),
-    ("w_unbind", "we leave out STAT_MODE, which the kernel does not read in STAT_DEL"),
 ];
 
 fn reason(exceptions: &[(&str, &'static str)], case: &Case) -> Option<&'static str> {

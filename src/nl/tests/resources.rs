@@ -220,7 +220,14 @@ async fn unbinding_takes_its_answer() {
     assert_eq!(request.command, NldevCommand::StatDel);
     assert_eq!(
         request.attributes,
-        [A::DevIndex(0), A::PortIndex(1), A::StatRes(19), A::StatCounterId(4), A::ResLqpn(17)]
+        [
+            A::StatMode(2),
+            A::StatRes(19),
+            A::DevIndex(0),
+            A::PortIndex(1),
+            A::StatCounterId(4),
+            A::ResLqpn(17)
+        ]
     );
 }
 
