@@ -204,10 +204,10 @@ async fn every_list_and_view_is_answered() {
             assert!(matches!(qp.owner, Owner::Kernel(_)), "{:?}", qp.owner);
         }
         for pd in resource.protection_domains(device).list().await.unwrap() {
-            assert_eq!(resource.protection_domains(device).get(pd.pdn).await.unwrap().pdn, pd.pdn);
+            assert_eq!(resource.protection_domains(device).get(pd.pdn.unwrap()).await.unwrap().pdn, pd.pdn);
         }
         for cq in resource.completion_queues(device).list().await.unwrap() {
-            assert_eq!(resource.completion_queues(device).get(cq.cqn).await.unwrap().cqe, cq.cqe);
+            assert_eq!(resource.completion_queues(device).get(cq.cqn.unwrap()).await.unwrap().cqe, cq.cqe);
         }
         resource.memory_regions(device).list().await.unwrap();
         resource.cm_ids(device).list().await.unwrap();

@@ -57,9 +57,12 @@ impl<T> Table<T> {
         let mut objects = Vec::new();
         let take = |message| {
             for entry in self.read(message)? {
-                let object = self.view(entry)?;
-                if keep(&object) {
-                    objects.push(object);
+                let device = entry.device_name.clone();
+                match self.view(entry) {
+                    Ok(object) if keep(&object) => objects.push(object),
+                    Ok(_) => {}
+                    // One object does not spoil the others; no kernel has sent such a thing yet.
+                    Err(error) => tracing::warn!(%device, %error, "left out of a list"),
                 }
             }
             Ok(())
@@ -96,8 +99,8 @@ impl<T> Listing<T> {
     /// The next object; `None` after the last one of a complete list.
     ///
     /// # Errors
-    /// See [`Replies::next`]. Nothing comes after an error of the list; an object whose id is missing is an error of
-    /// its own.
+    /// See [`Replies::next`]. Nothing comes after an error of the list. An object that lacks what its view must have is
+    /// an [`Error::MissingAttribute`] of its own, and the list goes on.
     pub async fn next(&mut self) -> Option<Result<T>> {
         loop {
             if let Some(entry) = self.entries.next() {
@@ -194,6 +197,9 @@ impl<R: Resource> Query<R> {
     /// # Errors
     /// EINVAL if there is no such device or port; what the driver says of an object it cannot describe, which ends
     /// the list.
+    ///
+    /// An object that lacks what its view must have, such as the number of a QP, is left out and logged;
+    /// [`stream`](Self::stream) tells of it.
     pub async fn list(self) -> Result<Vec<R>> {
         self.matching(|_| true).await
     }

@@ -243,3 +243,33 @@ async fn pools_are_listed() {
     assert!(dump);
     assert_eq!(request.command, NldevCommand::FrmrPoolsGet);
 }
+
+/// One object without its id is left out, or an error of its own; the list goes on.
+#[tokio::test]
+async fn an_object_without_its_id_spoils_no_other() {
+    let entry = |list| A::ResQpEntry(Nested::plain(list));
+    let entries =
+        || vec![entry(vec![A::ResLqpn(7)]), entry(vec![A::ResSqPsn(1)]), entry(vec![A::ResLqpn(9)])];
+    let reply = || vec![table(NldevCommand::ResQpGet, A::ResQp, entries())];
+    let (result, ..) =
+        exchange(async |handle: Handle| handle.resource().queue_pairs(0).list().await, reply()).await;
+    let numbers: Vec<_> = result.unwrap().iter().map(|qp| qp.lqpn).collect();
+    assert_eq!(numbers, [7, 9]);
+    let streamed = async |handle: Handle| {
+        let mut listing = handle.resource().queue_pairs(0).stream();
+        let mut seen = Vec::new();
+        while let Some(object) = listing.next().await {
+            seen.push(object.map(|qp| qp.lqpn));
+        }
+        Ok(seen)
+    };
+    let (seen, ..) = exchange(streamed, reply()).await;
+    let seen = seen.unwrap();
+    assert!(
+        matches!(
+            &seen[..],
+            [Ok(7), Err(Error::MissingAttribute { attribute: "RDMA_NLDEV_ATTR_RES_LQPN", .. }), Ok(9)]
+        ),
+        "{seen:?}"
+    );
+}
