@@ -19,7 +19,11 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("cm_ib--plain", "rdma(8) calls port space IB IPoIB"),
     ("cm_addrinfo--plain", "rdma(8) 7.3.0 has no name for two states of 7.x"),
     ("cm_af_ib--plain", "rdma(8) leaves out a CM id with an AF_IB address"),
-    ("mon_empty--plain", "an event without its attributes stands for anything: we say RESYNC"),
+    (
+        "mon_notype--plain",
+        "rdma(8) leaves out an event without a type; it stands for anything: we say RESYNC",
+    ),
+    ("mon_notype--json", "rdma(8) leaves out an event without a type; it stands for anything: we say RESYNC"),
     ("sys_show_json", "rdma(8) prints text where JSON is asked for; we print JSON"),
     ("qp_noid--plain", "rdma(8) gives up at a QP without its number; we say so and go on with the rest"),
     ("ctx_noid--json", "rdma(8) gives up at a context without its number; we say so and go on with the rest"),

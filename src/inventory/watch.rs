@@ -204,7 +204,7 @@ impl Sources {
         let everything = Dirty { everything: true, netdevs: true, ..Dirty::default() };
         tokio::select! {
             event = next_of(self.rdma.as_mut()) => match event {
-                Some(nl::Event::Resync) => Dirty::all(),
+                Some(nl::Event::Resync | nl::Event::Unknown { .. }) => Dirty::all(),
                 Some(nl::Event::NetdevAttach { index, .. }) => Dirty { gids_of: [index].into(), ..everything },
                 Some(_) => everything,
                 None => { self.rdma = None; everything }
