@@ -2,6 +2,8 @@
 //! links of their own and take them away again.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod nl_support;
+
 use std::{
     fs::File,
     process::Command,
@@ -15,30 +17,9 @@ use rdma_operator::nl::{
     packet::{NldevAttribute, NldevCommand, NldevMessage},
 };
 
+use nl_support::{FakeHca, Netdev};
+
 const WAIT: Duration = Duration::from_secs(20);
-
-/// A dummy network device; soft links on it go with it.
-struct Netdev(&'static str);
-
-fn ip(words: &[&str]) {
-    let output = Command::new("ip").args(words).output().unwrap();
-    assert!(output.status.success(), "ip {words:?}: {}", String::from_utf8_lossy(&output.stderr));
-}
-
-impl Netdev {
-    fn new(name: &'static str) -> Self {
-        ip(&["link", "add", name, "type", "dummy"]);
-        ip(&["link", "set", name, "up"]);
-        Self(name)
-    }
-}
-
-impl Drop for Netdev {
-    fn drop(&mut self) {
-        // Also when a test fails half way, so nothing may fail here.
-        let _ = Command::new("ip").args(["link", "del", self.0]).status();
-    }
-}
 
 fn connect() -> (Handle, Events) {
     let (connection, handle, events) = new_monitor_connection().unwrap();
@@ -330,22 +311,6 @@ async fn nobody_may_look_and_not_touch() {
     if let Err(failure) = new_monitor_connection() {
         assert!(matches!(failure, Error::Join(_)) && failure.is_permission(), "{failure:?}");
         assert!(!kernel_is(6, 12), "{failure:?}");
-    }
-}
-
-/// A module that pretends to be a two-port InfiniBand HCA, with optional counters and sub-devices.
-struct FakeHca;
-
-impl FakeHca {
-    fn load() -> Option<Self> {
-        let output = Command::new("modprobe").args(["fakehca", "devices=1", "ports=2"]).output().unwrap();
-        output.status.success().then_some(Self)
-    }
-}
-
-impl Drop for FakeHca {
-    fn drop(&mut self) {
-        let _ = Command::new("modprobe").args(["-r", "fakehca"]).status();
     }
 }
 
