@@ -206,7 +206,7 @@ impl Resource for UserContext {
     }
 }
 
-/// An object as the driver itself describes it.
+/// An object as the driver itself describes it (`RDMA_NLDEV_ATTR_RES_RAW`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RawResource {
