@@ -179,6 +179,11 @@ async fn every_list_and_view_is_answered() {
         let summary = resource.summary(device).await.unwrap();
         let qps = resource.queue_pairs(device).list().await.unwrap();
         assert_eq!(summary.count("qp"), Some(qps.len() as u64));
+        let mut streamed = resource.queue_pairs(device).stream();
+        for qp in &qps {
+            assert_eq!(streamed.next().await.unwrap().unwrap().lqpn, qp.lqpn);
+        }
+        assert!(streamed.next().await.is_none());
         for qp in qps {
             let again = resource.queue_pairs(device).port(qp.port.unwrap()).get(qp.id()).await.unwrap();
             assert_eq!((again.lqpn, again.qp_type, &again.owner), (qp.lqpn, qp.qp_type, &qp.owner));
