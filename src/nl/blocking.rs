@@ -270,3 +270,55 @@ fn result(request: RequestName, outcome: Option<Outcome>) -> Result<()> {
         Some(Outcome::NoAnswer) | None => Err(Error::NoReply { request }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use netlink_proto::sys::protocols::NETLINK_ROUTE;
+
+    use super::{BlockingSocket as _, KernelSocket};
+
+    const NLMSG_DONE: u16 = 3;
+
+    /// RTM_GETLINK as a list: every kernel has it, for everybody.
+    fn request() -> Vec<u8> {
+        let (length, kind, flags) = (32_u32.to_ne_bytes(), 18_u16.to_ne_bytes(), 0x301_u16.to_ne_bytes());
+        [&length[..], &kind, &flags, &1_u32.to_ne_bytes(), &[0; 20]].concat()
+    }
+
+    fn socket() -> KernelSocket {
+        let mut socket = netlink_sys::Socket::new(NETLINK_ROUTE).unwrap();
+        socket.bind_auto().unwrap();
+        KernelSocket(socket)
+    }
+
+    fn is_done(datagram: &[u8]) -> bool {
+        datagram[4..6] == NLMSG_DONE.to_ne_bytes()
+    }
+
+    #[test]
+    fn a_kernel_lists_as_fast_as_is_taken() {
+        let mut datagrams = Vec::new();
+        let mut take = |datagram: Vec<u8>| {
+            // The kernel does not wait for us, and does not lose anything meanwhile either.
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            datagrams.push(datagram);
+            true
+        };
+        socket().list(&request(), &mut take).unwrap();
+        let (done, links) = datagrams.split_last().unwrap();
+        assert!(is_done(done) && !links.is_empty() && !links.iter().any(|link| is_done(link)));
+        let at_once = socket().exchange(&request()).unwrap();
+        assert!(at_once.len() > 1 && at_once.last().is_some_and(|datagram| is_done(datagram)));
+    }
+
+    #[test]
+    fn a_kernel_is_not_asked_for_more_than_is_taken() {
+        let mut taken = 0;
+        let mut take = |_| {
+            taken += 1;
+            false
+        };
+        socket().list(&request(), &mut take).unwrap();
+        assert_eq!(taken, 1);
+    }
+}
