@@ -1,8 +1,10 @@
 //! Machine documents: a host as its kernel shows it, to be loaded, written, and simulated.
 
 pub mod document;
+pub mod sim;
 
 pub use document::Machine;
+pub use sim::Simulator;
 
 #[cfg(test)]
 mod tests {
