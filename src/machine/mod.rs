@@ -5,7 +5,9 @@ mod check_devices;
 pub mod document;
 pub mod errno;
 mod locate;
+mod tree;
 mod words;
+mod write;
 
 pub use check::{API_VERSION, Error};
 pub use document::Machine;

@@ -25,3 +25,5 @@ fn every_recorded_machine_loads() {
 }
 
 mod bad;
+mod generate;
+mod write;
