@@ -5,6 +5,7 @@ mod check_devices;
 pub mod document;
 pub mod errno;
 mod locate;
+pub mod snapshot;
 mod tree;
 mod words;
 mod write;
