@@ -5,6 +5,7 @@ mod controller;
 mod crds;
 mod inventory;
 pub mod rdma;
+mod snapshot;
 mod uninstall;
 
 use std::path::PathBuf;
@@ -44,6 +45,8 @@ enum Command {
     Inventory(inventory::Args),
     #[command(flatten)]
     Rdma(rdma::Commands),
+    /// Writes this host as a machine document: for a bug report, or to be simulated
+    Snapshot(snapshot::Args),
     /// The chart's pre-delete hook: deletes every SoftRdmaLink and waits until the nodes have removed theirs
     Uninstall(uninstall::Args),
 }
@@ -85,6 +88,7 @@ pub fn main() -> ExitCode {
             }
             result
         }
+        Command::Snapshot(args) => on_runtime(|_| snapshot::run(args)),
         Command::Uninstall(args) => on_runtime(|_| uninstall::run(args)),
     };
     match result {

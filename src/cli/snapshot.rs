@@ -35,7 +35,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<()> {
     let name = Some(name.trim()).filter(|name| !name.is_empty()).unwrap_or("machine");
     let mut machine = snapshot(Arc::new(host), name).await?;
     if args.anonymise {
-        machine = machine.anonymised(&[name]);
+        machine = machine.anonymised(&[name])?;
     }
     let text = machine.to_yaml();
     match &args.output {

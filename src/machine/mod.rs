@@ -1,10 +1,12 @@
 //! Machine documents: a host as its kernel shows it, to be loaded, written, and simulated.
 
+mod anonymise;
 mod check;
 mod check_devices;
 pub mod document;
 pub mod errno;
 mod locate;
+mod pseudonym;
 pub mod snapshot;
 mod tree;
 mod words;

@@ -24,6 +24,7 @@ fn every_recorded_machine_loads() {
     }
 }
 
+mod anonymise;
 mod bad;
 mod generate;
 mod write;
