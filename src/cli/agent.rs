@@ -2,15 +2,14 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use anyhow::Context;
 use tokio_util::sync::CancellationToken;
 
 use super::Cluster;
+use super::host::Folders;
 use crate::agent::{self, Settings, standalone};
 use crate::cluster::connect;
-use crate::inventory::{LiveHost, Options};
 use crate::{plugin, pool};
 
 /// Arguments.
@@ -39,23 +38,19 @@ pub(super) struct Args {
     /// Offer every device that is no virtual function as a resource of its own
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set)]
     default_resources: bool,
-    /// Where sysfs is mounted
-    #[arg(long, value_name = "FOLDER", default_value = "/sys")]
-    sysfs: PathBuf,
-    /// Where the host's /dev is seen
-    #[arg(long, value_name = "FOLDER", default_value = "/dev")]
-    dev: PathBuf,
+    #[command(flatten)]
+    folders: Folders,
     /// Where /metrics, /healthz and /readyz are served
     #[arg(long, default_value = "[::]:9427")]
     listen: SocketAddr,
 }
 
-pub(super) async fn run(args: Args, stop: CancellationToken) -> anyhow::Result<()> {
+pub(super) async fn run(args: Args, machine: Option<PathBuf>, stop: CancellationToken) -> anyhow::Result<()> {
     pool::name::check(&format!("{}/x", args.resource_prefix))
         .with_context(|| format!("--resource-prefix {}", args.resource_prefix))?;
     let settings = Settings {
         node: args.node.clone().unwrap_or_else(host_name),
-        host: Arc::new(LiveHost::new(Options { sysfs: args.sysfs, dev: args.dev.clone() })),
+        host: args.folders.host(machine.as_deref())?,
         state: args.state_dir.clone(),
         listen: args.listen,
     };
@@ -72,7 +67,7 @@ pub(super) async fn run(args: Args, stop: CancellationToken) -> anyhow::Result<(
     };
     let plugin = plugin::Settings {
         dir: args.device_plugin_dir,
-        dev_root: args.dev,
+        dev_root: args.folders.dev,
         state: Some(args.state_dir.join("given")),
         pool,
         ..plugin::Settings::default()

@@ -4,9 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::Context as _;
-
-use crate::inventory::{Collector, Dirty, Inventory, Kernel, LiveHost, Options};
+use super::host::Folders;
+use crate::inventory::{Collector, Dirty, Inventory, Kernel};
 
 /// Arguments.
 #[derive(clap::Args, Debug)]
@@ -14,12 +13,8 @@ pub(super) struct Args {
     /// How to print
     #[arg(short, long, value_enum, default_value_t)]
     output: Output,
-    /// Where sysfs is mounted
-    #[arg(long, value_name = "FOLDER", default_value = "/sys")]
-    sysfs: PathBuf,
-    /// Where the host's /dev is seen
-    #[arg(long, value_name = "FOLDER", default_value = "/dev")]
-    dev: PathBuf,
+    #[command(flatten)]
+    folders: Folders,
 }
 
 #[derive(clap::ValueEnum, Clone, Copy, Debug, Default)]
@@ -33,12 +28,9 @@ enum Output {
     Yaml,
 }
 
-pub(super) async fn run(args: Args) -> anyhow::Result<()> {
-    for (flag, folder) in [("--sysfs", &args.sysfs), ("--dev", &args.dev)] {
-        std::fs::read_dir(folder).with_context(|| format!("cannot read {flag} {}", folder.display()))?;
-    }
-    let host = LiveHost::new(Options { sysfs: args.sysfs, dev: args.dev });
-    let mut collector = Collector::new(Arc::new(Kernel::new(Arc::new(host))));
+pub(super) async fn run(args: Args, machine: Option<PathBuf>) -> anyhow::Result<()> {
+    let host = args.folders.host_that_is_there(machine.as_deref())?;
+    let mut collector = Collector::new(Arc::new(Kernel::new(host)));
     let inventory = collector.collect(&Inventory::default(), &Dirty::all()).await;
     let text = match args.output {
         Output::Json => format!("{}\n", serde_json::to_string_pretty(&inventory)?),

@@ -3,8 +3,10 @@
 mod agent;
 mod controller;
 mod crds;
+mod host;
 mod inventory;
 pub mod rdma;
+mod snapshot;
 mod uninstall;
 
 use std::path::PathBuf;
@@ -28,6 +30,10 @@ struct Cli {
     /// How log lines look
     #[arg(long, global = true, env = "RDMA_OPERATOR_LOG_FORMAT", value_enum, default_value_t)]
     log_format: LogFormat,
+    /// Answer from a machine document instead of this host's kernel; - reads it from stdin. Of the read commands,
+    /// agent and snapshot
+    #[arg(long, global = true, value_name = "FILE")]
+    machine: Option<PathBuf>,
     #[command(flatten)]
     rdma: rdma::Flags,
     #[command(flatten)]
@@ -48,6 +54,8 @@ enum Command {
     Inventory(inventory::Args),
     #[command(flatten)]
     Rdma(rdma::Commands),
+    /// Writes this host as a machine document: for a bug report, or to be simulated
+    Snapshot(snapshot::Args),
     /// The chart's pre-delete hook: deletes every SoftRdmaLink and waits until the nodes have removed theirs
     Uninstall(uninstall::Args),
 }
@@ -75,20 +83,30 @@ pub fn main() -> ExitCode {
         );
         return ExitCode::from(2);
     }
+    let machine = cli.machine;
     // As in rdma(8), a command beside a batch is not run.
     if let Some(file) = cli.batch.batch {
-        return ended(on_runtime(|stop| rdma::main_batch(cli.rdma, file, cli.batch.force, stop)));
+        return ended(on_runtime(|stop| rdma::main_batch(cli.rdma, machine, file, cli.batch.force, stop)));
     }
     let Some(command) = cli.command else {
         let missing = Cli::command().error(ErrorKind::MissingSubcommand, "which command? --help shows them");
         missing.exit();
     };
+    if machine.is_some()
+        && matches!(command, Command::Controller(_) | Command::Crds(_) | Command::Uninstall(_))
+    {
+        eprintln!("rdma-operator: --machine is for agent, inventory, snapshot and what shows this host");
+        return ExitCode::from(2);
+    }
     let result = match command {
-        Command::Agent(args) => on_runtime(|stop| agent::run(args, stop)),
+        Command::Agent(args) => on_runtime(|stop| agent::run(args, machine, stop)),
         Command::Controller(args) => on_runtime(|stop| controller::run(args, stop)),
         Command::Crds(args) => crds::run(&args),
-        Command::Inventory(args) => on_runtime(|_| inventory::run(args)),
-        Command::Rdma(command) => return ended(on_runtime(|stop| rdma::main(cli.rdma, &command, stop))),
+        Command::Inventory(args) => on_runtime(|_| inventory::run(args, machine)),
+        Command::Rdma(command) => {
+            return ended(on_runtime(|stop| rdma::main(cli.rdma, machine, &command, stop)));
+        }
+        Command::Snapshot(args) => on_runtime(|_| snapshot::run(args, machine)),
         Command::Uninstall(args) => on_runtime(|_| uninstall::run(args)),
     };
     ended(result.map(|()| true))

@@ -27,8 +27,13 @@ impl ByNetlink<'_> {
         let (uverbs, driver_id) = self.problems.ok(Some(&name), node).flatten().unzip();
         let module = self.sysfs.driver_module(&name);
         let parent = self.problems.ok(Some(&name), self.sysfs.device_file(&name, "parent")).flatten();
-        let driver_name =
-            driver(driver_id.flatten(), module.as_deref(), parent.is_some(), device.protocol.as_deref());
+        let driver_name = driver(
+            self.sysfs,
+            driver_id.flatten(),
+            module.as_deref(),
+            parent.is_some(),
+            device.protocol.as_deref(),
+        );
         let mut ports = Vec::new();
         for number in 1..=device.port_count {
             let gids = known_gids(known, number, self.dirty);

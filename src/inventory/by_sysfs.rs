@@ -42,7 +42,7 @@ impl BySysfs<'_> {
         let node_type = self.file(name, "node_type").and_then(|text| number(&text)).map(NodeType::from);
         // sysfs has no protocol; an RNIC that is no PCI function is siw.
         let protocol = (node_type == Some(NodeType::Rnic)).then(|| "iw".to_owned());
-        let driver_name = driver(None, module.as_deref(), parent.is_some(), protocol.as_deref());
+        let driver_name = driver(self.sysfs, None, module.as_deref(), parent.is_some(), protocol.as_deref());
         let numbers = self.problems.ok(Some(name), self.sysfs.ports(name)).unwrap_or_default();
         let ports: Vec<Port> = numbers.into_iter().map(|number| self.port(name, number, known)).collect();
         let soft = is_soft(&driver_name);

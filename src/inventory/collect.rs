@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::by_netlink::ByNetlink;
 use super::by_sysfs::{BySysfs, Indexes};
 use super::dirty::Dirty;
-use super::gid::best as best_gid;
+use super::gid::best_of;
 use super::host::Host;
 use super::kernel::Kernel;
 use super::model::{Device, Identity, Inventory, Netdev, NetnsMode, Port, Problem, System};
@@ -179,7 +179,11 @@ fn relate(devices: &mut [Device], netdevs: &[Netdev]) {
         device.companions = companions.map(|(_, name)| name.clone()).collect();
         device.companions.sort();
         for port in &mut device.ports {
-            port.best_gid = best_gid(&port.gids, port.netdev.as_deref()).map(|gid| gid.index);
+            let own = port.netdev.as_deref();
+            let above = netdevs.iter().find(|netdev| Some(netdev.name.as_str()) == own);
+            let above = above.and_then(|netdev| netdev.master.as_deref());
+            let names: Vec<&str> = own.into_iter().chain(above).collect();
+            port.best_gid = best_of(&port.gids, &names).map(|gid| gid.index);
         }
         device.netdevs = relations(device, netdevs);
     }
@@ -199,18 +203,28 @@ pub(super) fn is_soft(driver: &str) -> bool {
 /// The verbs driver by its id; else by the module of its function; else, of a virtual device, by what only one
 /// of the two soft drivers has.
 pub(super) fn driver(
+    sysfs: &Sysfs,
     id: Option<nl::DriverId>,
     module: Option<&str>,
     has_parent: bool,
     protocol: Option<&str>,
 ) -> String {
-    match (id, module) {
-        (Some(id), _) if id.number() != 0 => id.as_str().to_owned(),
-        (_, Some(module)) => module.trim_end_matches("_core").trim_end_matches("_pci").to_owned(),
-        (_, None) if has_parent => "rxe".to_owned(),
-        (_, None) if protocol == Some("iw") => "siw".to_owned(),
-        _ => "unknown".to_owned(),
-    }
+    let name = match (id, module) {
+        // irdma has the number of the driver that it replaced.
+        (Some(nl::DriverId::Irdma) | None, Some("i40e")) if sysfs.has_module("i40iw") => "i40iw",
+        (Some(id), _) if id.number() != 0 => id.as_str(),
+        (_, Some(module)) => match module {
+            "bnxt_en" => "bnxt_re",
+            "hns3" => "hns",
+            "i40e" | "ice" | "idpf" => "irdma",
+            "qede" => "qedr",
+            module => module.trim_end_matches("_core").trim_end_matches("_pci"),
+        },
+        (_, None) if has_parent => "rxe",
+        (_, None) if protocol == Some("iw") => "siw",
+        _ => "unknown",
+    };
+    name.to_owned()
 }
 
 /// What stays the same of a device.

@@ -9,9 +9,15 @@ use crate::sysfs::{Gid, GidScope, GidType};
 /// port: they are not this netdev's. A slot of which the kernel does not tell the netdev counts for all.
 #[must_use]
 pub fn best<'a>(gids: &'a [Gid], netdev: Option<&str>) -> Option<&'a Gid> {
+    best_of(gids, netdev.as_slice())
+}
+
+/// As [`best`], of a netdev that has others above it: a bond, or the synthetic netdev of a virtual machine, has the
+/// addresses.
+pub(super) fn best_of<'a>(gids: &'a [Gid], netdevs: &[&str]) -> Option<&'a Gid> {
     gids.iter()
         .filter(|gid| gid.gid_type == GidType::RoceV2)
-        .filter(|gid| gid.netdev.is_none() || gid.netdev.as_deref() == netdev)
+        .filter(|gid| gid.netdev.as_deref().is_none_or(|netdev| netdevs.contains(&netdev)))
         .filter_map(|gid| Some((rank(gid)?, gid.index, gid)))
         .min_by_key(|&(rank, index, _)| (rank, index))
         .map(|(_, _, gid)| gid)

@@ -37,6 +37,11 @@ pub trait Host: fmt::Debug + Send + Sync {
     /// Whether `/dev/infiniband/<name>` is there.
     fn has_node(&self, name: &str) -> bool;
 
+    /// How many network namespaces there are besides the initial one, as far as can be seen.
+    fn other_netns(&self) -> u32 {
+        0
+    }
+
     /// Opens a NETLINK_RDMA connection and drives it. Called within a tokio runtime.
     ///
     /// # Errors

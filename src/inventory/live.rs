@@ -74,6 +74,15 @@ impl Host for LiveHost {
         self.options.dev.join("infiniband").join(name).exists()
     }
 
+    fn other_netns(&self) -> u32 {
+        let own = std::fs::read_link("/proc/self/ns/net").ok();
+        let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let spaces = processes.filter_map(|entry| std::fs::read_link(entry.path().join("ns/net")).ok());
+        let others: std::collections::BTreeSet<PathBuf> =
+            spaces.filter(|space| Some(space) != own.as_ref()).collect();
+        u32::try_from(others.len()).unwrap_or(u32::MAX)
+    }
+
     fn connect(&self) -> nl::Result<nl::Handle> {
         let (connection, handle, _events) = nl::new_connection()?;
         connection.spawn_on_thread().map_err(nl::Error::Open)?;

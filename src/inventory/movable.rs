@@ -42,11 +42,14 @@ impl fmt::Display for Series {
 /// The series whose sources the table was read from.
 const READ: [Series; 4] = [Series(6, 1), Series(6, 12), Series(7, 2), Series(7, 3)];
 
-/// Drivers that can move: since which series of [`READ`], at the latest.
+/// The first series in which anything can move.
+const FIRST: Series = Series(5, 2);
+
+/// Drivers that can move: since when, or since which series of [`READ`] at the latest.
 const MOVABLE: [(&str, Series); 9] = [
     ("irdma", Series(6, 1)),
-    ("mlx4", Series(6, 1)),
-    ("mlx5", Series(6, 1)),
+    ("mlx4", FIRST),
+    ("mlx5", FIRST),
     ("hns", Series(6, 1)),
     ("mana", Series(6, 12)),
     ("bnxt_re", Series(6, 12)),
@@ -56,7 +59,8 @@ const MOVABLE: [(&str, Series); 9] = [
 ];
 
 /// Drivers that cannot, in any series of [`READ`].
-const FIXED: [&str; 9] = ["siw", "efa", "qedr", "cxgb4", "hfi1", "usnic", "vmw_pvrdma", "ocrdma", "mthca"];
+const FIXED: [&str; 10] =
+    ["i40iw", "siw", "efa", "qedr", "cxgb4", "hfi1", "usnic", "vmw_pvrdma", "ocrdma", "mthca"];
 
 /// Whether a device can change its network namespace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,6 +101,8 @@ pub fn movable(driver: &str, release: &str) -> (Movable, Confidence) {
     match MOVABLE.iter().find(|(name, _)| *name == driver) {
         None => (Movable::Unknown, Confidence::Unknown),
         Some((_, since)) if series >= *since => (Movable::Yes, exact),
+        // Nothing before the oldest series was read.
+        Some((_, since)) if *since == READ[0] => (Movable::Unknown, Confidence::Unknown),
         Some((_, since)) => (Movable::Later(*since), exact),
     }
 }
@@ -118,6 +124,14 @@ mod tests {
         assert_eq!(movable("rxe", "6.12.117+deb13-amd64"), (Movable::Later(Series(7, 3)), Confidence::Known));
         assert_eq!(movable("siw", "7.3.4"), (Movable::Never, Confidence::Known));
         assert_eq!(movable("siw", "6.12.1"), (Movable::Never, Confidence::Known));
+    }
+
+    #[test]
+    fn before_the_oldest_series_read_little_is_known() {
+        assert_eq!(movable("mlx5", "5.15.0-206"), (Movable::Yes, Confidence::Inferred));
+        assert_eq!(movable("mlx5", "5.1.0"), (Movable::Later(FIRST), Confidence::Inferred));
+        assert_eq!(movable("irdma", "5.15.0"), (Movable::Unknown, Confidence::Unknown));
+        assert_eq!(movable("i40iw", "5.4.0-150"), (Movable::Never, Confidence::Inferred));
     }
 
     #[test]

@@ -98,6 +98,22 @@ impl Sysfs {
         self.failure(path, io::Error::new(io::ErrorKind::InvalidData, message))
     }
 
+    /// Any file, without its trailing white space; `None` when there is none. `path` is relative to the root.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read.
+    pub fn text(&self, path: impl AsRef<Path>) -> Result<Option<String>> {
+        self.read(path.as_ref())
+    }
+
+    /// Sorted names in any folder; `None` when there is no such folder. `path` is relative to the root.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read.
+    pub fn names(&self, path: impl AsRef<Path>) -> Result<Option<Vec<String>>> {
+        self.list(path.as_ref())
+    }
+
     /// A file of a device, without its trailing newline: `fw_ver`, `node_guid`, …
     ///
     /// # Errors

@@ -204,6 +204,24 @@ impl Drop for Link {
     }
 }
 
+/// Something made by hand on a node, undone also when the test fails: the tests after it need a clean node.
+pub(crate) struct Undo {
+    node: &'static str,
+    command: &'static str,
+}
+
+impl Drop for Undo {
+    fn drop(&mut self) {
+        lab().node(self.node, &format!("{} || true", self.command));
+    }
+}
+
+/// Runs `command` on a node, and `undo` at the end.
+pub(crate) fn by_hand(node: &'static str, command: &str, undo: &'static str) -> Undo {
+    lab().node(node, command);
+    Undo { node, command: undo }
+}
+
 /// A SoftRdmaLink as YAML.
 pub(crate) fn yaml(name: &str, spec: &str) -> String {
     format!(

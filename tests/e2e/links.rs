@@ -1,6 +1,6 @@
 //! SoftRdmaLinks: made, kept, explained, removed.
 
-use crate::lab::{Link, NODES, allocatable, condition, eventually, lab, rxe0};
+use crate::lab::{Link, NODES, allocatable, by_hand, condition, eventually, lab, rxe0};
 
 #[test]
 #[ignore = "needs the lab: cargo xtask test"]
@@ -98,24 +98,24 @@ fn a_netdev_that_does_not_exist_is_named_and_breaks_nothing_else() {
 #[test]
 #[ignore = "needs the lab: cargo xtask test"]
 fn a_foreign_device_is_left_alone() {
-    lab().node(NODES[1], "rdma link add theirs type rxe netdev eth0");
+    let theirs = by_hand(NODES[1], "rdma link add theirs type rxe netdev eth0", "rdma link delete theirs");
     let link = Link::new("ours", "{type: rxe, netdev: {name: eth0}, nodes: {names: [node-b]}}");
     eventually("the conflict is named", || condition(&link.object(), "Ready").1 == "NetdevInUse");
     let message = link.object()["status"]["failures"][0]["message"].to_string();
     assert!(message.contains("theirs"), "{message}");
     drop(link);
     assert_eq!(lab().devices(NODES[1]), ["theirs"]);
-    lab().node(NODES[1], "rdma link delete theirs");
+    drop(theirs);
 }
 
 #[test]
 #[ignore = "needs the lab: cargo xtask test"]
 fn rxe_on_a_vlan_is_explained() {
-    lab().node(NODES[0], "ip link add link eth0 name eth0.5 type vlan id 5 && ip link set eth0.5 up");
+    let vlan = "ip link add link eth0 name eth0.5 type vlan id 5 && ip link set eth0.5 up";
+    let vlan = by_hand(NODES[0], vlan, "ip link del eth0.5");
     let link = Link::new("vlan", "{type: rxe, netdev: {name: eth0.5}, nodes: {names: [node-a]}}");
     eventually("the reason is shown", || condition(&link.object(), "Ready").1 == "VlanNotSupported");
-    drop(link);
-    lab().node(NODES[0], "ip link del eth0.5");
+    drop((link, vlan));
 }
 
 #[test]

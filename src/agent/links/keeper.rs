@@ -132,7 +132,11 @@ impl Keeper {
                     acted = true;
                     self.failed.remove(step.uid());
                 }
-                Err(failure) => self.remember(step, inventory, failure),
+                Err(failure) => {
+                    // The kernel knows of a device that this inventory does not: the next one names it.
+                    acted |= matches!(failure.reason, Reason::NetdevInUse | Reason::NameConflict);
+                    self.remember(step, inventory, failure);
+                }
             }
         }
         self.publish(wanted, plan, inventory);

@@ -24,6 +24,7 @@ mod usage;
 mod words;
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use tokio_util::sync::CancellationToken;
@@ -32,6 +33,8 @@ pub use batch::{Batch, run_batch};
 pub use output::Style;
 pub use session::{Host, LocalHost};
 
+use super::host::simulator;
+use crate::machine::Simulator;
 use crate::nl::{self, Events, Handle};
 use options::Options;
 use output::Printer;
@@ -299,7 +302,12 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 ///
 /// # Errors
 /// What is wrong with the words, or why the kernel cannot be asked at all.
-pub(super) async fn main(flags: Flags, command: &Commands, stop: CancellationToken) -> Result<bool> {
+pub(super) async fn main(
+    flags: Flags,
+    machine: Option<PathBuf>,
+    command: &Commands,
+    stop: CancellationToken,
+) -> Result<bool> {
     let (object, args) = command.parts();
     let invocation = Invocation::of(object, flags, args)?;
     let (mut out, mut err) = (io::BufWriter::new(io::stdout()), io::stderr());
@@ -308,8 +316,17 @@ pub(super) async fn main(flags: Flags, command: &Commands, stop: CancellationTok
         out.flush()?;
         return Ok(true);
     }
-    let kernel = open(&invocation)?;
-    Ok(run(invocation, kernel, &LocalHost, (&mut out, &mut err), stop).await)
+    match machine {
+        Some(path) => {
+            let host = simulator(&path)?;
+            let kernel = open_simulated(&host)?;
+            Ok(run(invocation, kernel, &host, (&mut out, &mut err), stop).await)
+        }
+        None => {
+            let kernel = open(&invocation)?;
+            Ok(run(invocation, kernel, &LocalHost, (&mut out, &mut err), stop).await)
+        }
+    }
 }
 
 /// Runs the commands of a file on this host. False if one failed, which has been said.
@@ -318,23 +335,39 @@ pub(super) async fn main(flags: Flags, command: &Commands, stop: CancellationTok
 /// When the file cannot be opened.
 pub(super) async fn main_batch(
     flags: Flags,
+    machine: Option<PathBuf>,
     name: String,
     force: bool,
     stop: CancellationToken,
 ) -> Result<bool> {
     let batch = Batch { input: batch::open_file(&name)?, name, force, style: flags.style() };
     let (mut out, mut err) = (io::BufWriter::new(io::stdout()), io::stderr());
-    Ok(run_batch(batch, open, &LocalHost, (&mut out, &mut err), stop).await)
+    match machine {
+        Some(path) => {
+            let host = simulator(&path)?;
+            let open = |_: &Invocation| open_simulated(&host);
+            Ok(run_batch(batch, open, &host, (&mut out, &mut err), stop).await)
+        }
+        None => Ok(run_batch(batch, open, &LocalHost, (&mut out, &mut err), stop).await),
+    }
 }
 
 /// A connection to this host's kernel.
 fn open(invocation: &Invocation) -> Result<(Handle, Events)> {
     let opened = if invocation.is_monitor() { nl::new_monitor_connection() } else { nl::new_connection() };
-    let (connection, handle, events) = opened.map_err(|error| {
-        let no_rdma = error.is_no_rdma();
-        let error = anyhow::Error::from(error);
-        if no_rdma { error.context("this kernel has no RDMA subsystem (ib_core)") } else { error }
-    })?;
+    let (connection, handle, events) = opened.map_err(explain)?;
     connection.spawn_on_thread().context("starting the netlink thread")?;
     Ok((handle, events))
+}
+
+/// As [`open`], of a simulated kernel.
+fn open_simulated(host: &Simulator) -> Result<(Handle, Events)> {
+    use crate::inventory::Host as _;
+    Ok((host.connect().map_err(explain)?, host.monitor().map_err(explain)?))
+}
+
+fn explain(error: nl::Error) -> anyhow::Error {
+    let no_rdma = error.is_no_rdma();
+    let error = anyhow::Error::from(error);
+    if no_rdma { error.context("this kernel has no RDMA subsystem (ib_core)") } else { error }
 }

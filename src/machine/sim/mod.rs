@@ -12,7 +12,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod tree;
-pub mod words;
+mod words;
 mod world;
 
 use std::fmt;

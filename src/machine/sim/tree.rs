@@ -9,8 +9,9 @@ use std::sync::atomic::Ordering;
 
 use super::Shared;
 use super::state::State;
-use super::words::{errno, node_type, phys_state, port_state};
+use super::words::{node_type, phys_state, port_state};
 use crate::machine::document::{Device, Pci, Port};
+use crate::machine::errno;
 use crate::nl::errno::{EINVAL, ENOENT};
 use crate::sysfs::Tree;
 
@@ -38,7 +39,7 @@ impl Rendered {
         let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
         let fault = state.machine.faults.iter().find(|fault| Path::new(&fault.path) == path);
         let node = match fault {
-            Some(fault) => Some(Node::Bad(errno(&fault.errno).unwrap_or(EINVAL))),
+            Some(fault) => Some(Node::Bad(errno::number(&fault.errno).unwrap_or(EINVAL))),
             None => state.node(&parts),
         };
         match node {

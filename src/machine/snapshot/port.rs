@@ -1,0 +1,79 @@
+//! One port of a device.
+
+use super::super::document::Port;
+use super::Reader;
+use crate::nl;
+
+impl Reader<'_> {
+    pub(super) async fn port(&mut self, index: u32, device: &str, number: u32) -> Port {
+        let folder = format!("class/infiniband/{device}/ports/{number}");
+        let answer = self.handle.port(index).get(number).await.ok();
+        let status = self.handle.stats().status(index, number).await.ok();
+        let optional: std::collections::BTreeMap<String, bool> = status
+            .into_iter()
+            .flat_map(|status| status.counters)
+            .filter_map(|counter| Some((counter.name, counter.enabled?)))
+            .collect();
+        let (umad, issm) = self.sysfs.mad_nodes(device, number).unwrap_or_default();
+        let mut hex =
+            |name: &str| self.files.text(&format!("{folder}/{name}")).as_deref().and_then(number_of);
+        let (cap_mask, lid, sm_lid) = (hex("cap_mask"), hex("lid"), hex("sm_lid"));
+        let lmc = hex("lid_mask_count").and_then(|lmc| u8::try_from(lmc).ok());
+        // netlink and sysfs tell the same; netlink's answer may fail where the driver's query does.
+        let mut state = |name: &str| {
+            let text = self.files.text(&format!("{folder}/{name}"))?;
+            text.split_once(':').and_then(|(number, _)| number.trim().parse::<u8>().ok())
+        };
+        let (logical, physical) = (state("state"), state("phys_state"));
+        let logical = answer.as_ref().and_then(|port| port.state).or(logical.map(nl::PortState::from));
+        let physical = answer.as_ref().and_then(|port| port.phys_state).or(physical.map(nl::PhysState::from));
+        let (gid_table_size, gids) = self.files.gids(&folder);
+        Port {
+            number,
+            link_layer: self.files.text(&format!("{folder}/link_layer")).unwrap_or_else(|| "Unknown".into()),
+            state: logical.unwrap_or(nl::PortState::Nop).as_str().to_owned(),
+            phys_state: self.phys_state(device, number, physical).to_owned(),
+            rate: self.files.text(&format!("{folder}/rate")),
+            cap_mask,
+            lid,
+            sm_lid,
+            lmc,
+            subnet_prefix: answer
+                .as_ref()
+                .and_then(|port| port.subnet_prefix)
+                .map(|prefix| prefix.to_string()),
+            netdev: answer.and_then(|port| port.netdev_name),
+            gid_table_size,
+            gids,
+            pkeys: self.files.pkeys(&folder),
+            umad,
+            issm,
+            counters: self.files.folder(&format!("{folder}/counters")),
+            hw_counters: self.files.folder(&format!("{folder}/hw_counters")),
+            optional_counters: (!optional.is_empty()).then_some(optional),
+        }
+    }
+
+    /// The document's word; it has none for the states that only Omni-Path has.
+    fn phys_state(&mut self, device: &str, port: u32, state: Option<nl::PhysState>) -> &'static str {
+        match state {
+            Some(nl::PhysState::PhyTest) => "PhyTest",
+            Some(state) if !state.sysfs_name().starts_with('<') => state.sysfs_name(),
+            Some(state) => {
+                let number = state.number();
+                let note = format!("{device} port {port} is in physical state {number}, written as Polling.");
+                self.files.notes.push(note);
+                "Polling"
+            }
+            None => "Polling",
+        }
+    }
+}
+
+/// `0x7`, `7`
+fn number_of(text: &str) -> Option<u32> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
