@@ -116,6 +116,9 @@ impl Work {
     }
 
     fn without_hosts(&self, text: &str) -> String {
+        if self.hosts.iter().any(|host| host.eq_ignore_ascii_case(text)) {
+            return HOST.to_owned();
+        }
         let mut text = text.to_owned();
         for host in &self.hosts {
             let mut from = 0;

@@ -223,7 +223,7 @@ impl Sysfs {
             file("ibdev").as_deref() == Some(device)
                 && file("port").and_then(|p| p.parse().ok()) == Some(port)
         };
-        let nodes: Vec<String> = self.list(&class)?.unwrap_or_default().into_iter().filter(belongs).collect();
+        let nodes: Vec<String> = self.list(class)?.unwrap_or_default().into_iter().filter(belongs).collect();
         let first = |prefix: &str| nodes.iter().find(|name| name.starts_with(prefix)).cloned();
         Ok((first("umad"), first("issm")))
     }
@@ -234,7 +234,7 @@ impl Sysfs {
     /// When a file is there and cannot be read.
     pub fn uverbs(&self, device: &str) -> Result<Option<CharDevice>> {
         let class = Path::new("class/infiniband_verbs");
-        for name in self.list(&class)?.unwrap_or_default() {
+        for name in self.list(class)?.unwrap_or_default() {
             if self.read(&class.join(&name).join("ibdev")).ok().flatten().as_deref() != Some(device) {
                 continue;
             }

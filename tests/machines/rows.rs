@@ -93,7 +93,9 @@ async fn b21_b27_every_driver_is_read_the_same_way() {
     }
     let found = inventory(&new).await;
     assert_eq!(found.devices.len(), 5);
-    assert!(found.devices.iter().all(|device| device.movable.0 == Movable::Unknown && !device.ports.is_empty()));
+    assert!(
+        found.devices.iter().all(|device| device.movable.0 == Movable::Unknown && !device.ports.is_empty())
+    );
 }
 
 #[tokio::test]
@@ -114,7 +116,8 @@ async fn b23_every_device_has_a_name_and_the_netdev_that_is_known() {
 
 #[tokio::test]
 async fn b29_a_name_tells_nothing_of_the_driver() {
-    let names = ["rocep3s0f0", "ibp26s0", "opap129s0", "rocex00005efffe005301", "rocep193s0f0S88", "siw0", "rxe7"];
+    let names =
+        ["rocep3s0f0", "ibp26s0", "opap129s0", "rocex00005efffe005301", "rocep193s0f0S88", "siw0", "rxe7"];
     let mut renamed = machine("dgx-h100");
     renamed.resources.clear();
     let before = inventory(&renamed).await;
@@ -211,7 +214,8 @@ async fn b54_gids_are_read_again_after_an_address_has_gone() {
     after.netdevs[1].addresses.retain(|address| !address.starts_with("192.0.2."));
     after.devices[0].ports[0].gids.retain(|gid| gid.index != 1);
     let mut dirty = Dirty { netdevs: true, ..Dirty::default() };
-    dirty.gids_of.insert(0);
+    // eth0, as rtnetlink tells it.
+    dirty.addresses.insert(2);
     let found = afterwards(&before, &after, &dirty).await;
     let port = &found.device("rxe0").unwrap().ports[0];
     assert!(port.gids.iter().all(|gid| gid.index != 1));
