@@ -3,7 +3,7 @@
 
 mod common;
 
-use rdma_operator::nl::{Device, Handle, Listing, Owner, QueuePair, new_connection};
+use rdma_operator::nl::{Device, Error, Handle, Listing, Owner, QueuePair, new_connection};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
@@ -22,16 +22,16 @@ async fn dump(handle: &Handle, device: &Device) -> anyhow::Result<()> {
     let resource = handle.resource();
     let index = device.index;
     each(resource.protection_domains(index).stream(), |pd| {
-        println!("   pd {} of {}", pd.pdn, owner(&pd.owner));
+        println!("   pd {} of {}", id(pd.pdn), owner(&pd.owner));
     })
     .await?;
     each(resource.completion_queues(index).stream(), |cq| {
-        println!("   cq {} of {}, {} entries", cq.cqn, owner(&cq.owner), cq.cqe.unwrap_or(0));
+        println!("   cq {} of {}, {} entries", id(cq.cqn), owner(&cq.owner), cq.cqe.unwrap_or(0));
     })
     .await?;
     each(resource.queue_pairs(index).stream(), print_queue_pair).await?;
     each(resource.memory_regions(index).stream(), |mr| {
-        println!("   mr {} of {}, {} bytes", mr.mrn, owner(&mr.owner), mr.length.unwrap_or(0));
+        println!("   mr {} of {}, {} bytes", id(mr.mrn), owner(&mr.owner), mr.length.unwrap_or(0));
     })
     .await?;
     each(resource.cm_ids(index).stream(), |id| {
@@ -51,7 +51,12 @@ async fn dump(handle: &Handle, device: &Device) -> anyhow::Result<()> {
 /// Hands on the objects of a list as they arrive.
 async fn each<T>(mut listing: Listing<T>, print: impl Fn(T)) -> anyhow::Result<()> {
     while let Some(object) = listing.next().await {
-        print(object?);
+        match object {
+            Ok(object) => print(object),
+            // One object the library cannot make sense of; the list goes on.
+            Err(error @ Error::MissingAttribute { .. }) => println!("   {error}"),
+            Err(error) => return Err(error.into()),
+        }
     }
     Ok(())
 }
@@ -60,6 +65,11 @@ fn print_queue_pair(qp: QueuePair) {
     let kind = qp.qp_type.map_or("?", |kind| kind.as_str());
     let state = qp.state.map_or("?", |state| state.as_str());
     println!("   qp {} {kind} {state} of {}", qp.lqpn, owner(&qp.owner));
+}
+
+/// Kernels before 5.1 send no ids.
+fn id(id: Option<u32>) -> String {
+    id.map_or_else(|| "?".to_owned(), |id| id.to_string())
 }
 
 fn owner(owner: &Owner) -> String {

@@ -32,7 +32,7 @@ fn print_event(event: Event) {
         Event::NetdevRename { netdev_index, netdev_name } => {
             println!("netdev {netdev_index} of some port is now called {netdev_name}");
         }
-        Event::Unknown(kind, attributes) => println!("event type {kind}: {attributes:?}"),
+        Event::Unknown { kind, attributes } => println!("event type {kind}: {attributes:?}"),
         Event::Resync => println!("something was missed: read everything again"),
         // A later release of the library may know more.
         other => println!("{other:?}"),

@@ -2,6 +2,8 @@
 //! links of their own and take them away again.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod nl_support;
+
 use std::{
     fs::File,
     process::Command,
@@ -15,30 +17,9 @@ use rdma_operator::nl::{
     packet::{NldevAttribute, NldevCommand, NldevMessage},
 };
 
+use nl_support::{FakeHca, Netdev};
+
 const WAIT: Duration = Duration::from_secs(20);
-
-/// A dummy network device; soft links on it go with it.
-struct Netdev(&'static str);
-
-fn ip(words: &[&str]) {
-    let output = Command::new("ip").args(words).output().unwrap();
-    assert!(output.status.success(), "ip {words:?}: {}", String::from_utf8_lossy(&output.stderr));
-}
-
-impl Netdev {
-    fn new(name: &'static str) -> Self {
-        ip(&["link", "add", name, "type", "dummy"]);
-        ip(&["link", "set", name, "up"]);
-        Self(name)
-    }
-}
-
-impl Drop for Netdev {
-    fn drop(&mut self) {
-        // Also when a test fails half way, so nothing may fail here.
-        let _ = Command::new("ip").args(["link", "del", self.0]).status();
-    }
-}
 
 fn connect() -> (Handle, Events) {
     let (connection, handle, events) = new_monitor_connection().unwrap();
@@ -198,16 +179,21 @@ async fn every_list_and_view_is_answered() {
         let summary = resource.summary(device).await.unwrap();
         let qps = resource.queue_pairs(device).list().await.unwrap();
         assert_eq!(summary.count("qp"), Some(qps.len() as u64));
+        let mut streamed = resource.queue_pairs(device).stream();
+        for qp in &qps {
+            assert_eq!(streamed.next().await.unwrap().unwrap().lqpn, qp.lqpn);
+        }
+        assert!(streamed.next().await.is_none());
         for qp in qps {
             let again = resource.queue_pairs(device).port(qp.port.unwrap()).get(qp.id()).await.unwrap();
             assert_eq!((again.lqpn, again.qp_type, &again.owner), (qp.lqpn, qp.qp_type, &qp.owner));
             assert!(matches!(qp.owner, Owner::Kernel(_)), "{:?}", qp.owner);
         }
         for pd in resource.protection_domains(device).list().await.unwrap() {
-            assert_eq!(resource.protection_domains(device).get(pd.pdn).await.unwrap().pdn, pd.pdn);
+            assert_eq!(resource.protection_domains(device).get(pd.pdn.unwrap()).await.unwrap().pdn, pd.pdn);
         }
         for cq in resource.completion_queues(device).list().await.unwrap() {
-            assert_eq!(resource.completion_queues(device).get(cq.cqn).await.unwrap().cqe, cq.cqe);
+            assert_eq!(resource.completion_queues(device).get(cq.cqn.unwrap()).await.unwrap().cqe, cq.cqe);
         }
         resource.memory_regions(device).list().await.unwrap();
         resource.cm_ids(device).list().await.unwrap();
@@ -330,22 +316,6 @@ async fn nobody_may_look_and_not_touch() {
     if let Err(failure) = new_monitor_connection() {
         assert!(matches!(failure, Error::Join(_)) && failure.is_permission(), "{failure:?}");
         assert!(!kernel_is(6, 12), "{failure:?}");
-    }
-}
-
-/// A module that pretends to be a two-port InfiniBand HCA, with optional counters and sub-devices.
-struct FakeHca;
-
-impl FakeHca {
-    fn load() -> Option<Self> {
-        let output = Command::new("modprobe").args(["fakehca", "devices=1", "ports=2"]).output().unwrap();
-        output.status.success().then_some(Self)
-    }
-}
-
-impl Drop for FakeHca {
-    fn drop(&mut self) {
-        let _ = Command::new("modprobe").args(["-r", "fakehca"]).status();
     }
 }
 

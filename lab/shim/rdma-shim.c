@@ -4,6 +4,9 @@
  * RDMA_SHIM names the recording: a line a datagram in hexadecimal, "> " sent and "< " received, as in
  * tests/data/fixtures. A request is answered with what follows the first recorded request that equals it and was not
  * used yet, else the first that equals it, else with EINVAL. Sequence and port numbers become those of the request.
+ * Notifications come once, when a reader has nothing else to read; then reading fails, which ends the monitor.
+ *
+ * RDMA_SHIM_LOG names a file that every request is added to, in the same form.
  *
  * Process N is called procN; every fifth one is gone.
  */
@@ -26,6 +29,9 @@ struct datagram {
 	size_t len;
 	int sent, used;
 };
+
+/* RDMA_NLDEV_CMD_MONITOR of RDMA_NL_NLDEV. */
+#define NOTIFICATION 0x141c
 
 static struct datagram *recording, *queue;
 static size_t recorded, queued, taken;
@@ -130,12 +136,43 @@ static void acknowledge(const struct nlmsghdr *request, int error)
 	push((void *)&reply, sizeof(reply), request->nlmsg_seq);
 }
 
+static int is_notification(const struct datagram *one)
+{
+	return !one->sent && ((struct nlmsghdr *)one->data)->nlmsg_type == NOTIFICATION;
+}
+
+static void notify(void)
+{
+	static int told;
+
+	if (told++)
+		return;
+	for (size_t at = 0; at < recorded; at++)
+		if (is_notification(&recording[at]))
+			push(recording[at].data, recording[at].len, 0);
+}
+
+static void log_request(const unsigned char *data, size_t len)
+{
+	const char *path = getenv("RDMA_SHIM_LOG");
+	FILE *file = path ? NEXT(fopen)(path, "ae") : NULL;
+
+	if (!file)
+		return;
+	fputs("> ", file);
+	for (size_t at = 0; at < len; at++)
+		fprintf(file, "%02x", data[at]);
+	fputc('\n', file);
+	fclose(file);
+}
+
 static void answer(const unsigned char *data, size_t len)
 {
 	const struct nlmsghdr *request = (const void *)data;
 	size_t found = recorded, at;
 	int has_end = 0;
 
+	log_request(data, len);
 	for (at = 0; at < recorded; at++) {
 		if (!recording[at].sent || !same(data, len, recording[at].data, recording[at].len))
 			continue;
@@ -150,6 +187,8 @@ static void answer(const unsigned char *data, size_t len)
 	}
 	recording[found].used = 1;
 	for (at = found + 1; at < recorded && !recording[at].sent; at++) {
+		if (is_notification(&recording[at]))
+			continue;
 		push(recording[at].data, recording[at].len, request->nlmsg_seq);
 		has_end |= ((struct nlmsghdr *)recording[at].data)->nlmsg_type == NLMSG_ERROR;
 	}
@@ -198,11 +237,14 @@ ssize_t sendto(int fd, const void *data, size_t len, int flags, const struct soc
 ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 {
 	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
-	struct datagram *one = queue + taken;
+	struct datagram *one;
 	size_t len;
 
 	if (fd != socket_fd)
 		return NEXT(recvmsg)(fd, message, flags);
+	if (taken == queued)
+		notify();
+	one = queue + taken;
 	if (taken == queued) {
 		errno = EAGAIN;
 		return -1;

@@ -11,7 +11,8 @@ mod uninstall;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -19,7 +20,8 @@ use crate::telemetry::{self, LogFormat};
 
 /// RDMA for Kubernetes.
 #[derive(Parser, Debug)]
-#[command(name = "rdma-operator", version, about, max_term_width = 100, infer_subcommands = true)]
+#[command(name = "rdma-operator", version, about, max_term_width = 100)]
+#[command(infer_subcommands = true, infer_long_args = true, arg_required_else_help = true)]
 struct Cli {
     /// What to log: a level, or directives like info,rdma_operator=debug
     #[arg(long, global = true, env = "RDMA_OPERATOR_LOG", default_value = "info")]
@@ -29,8 +31,10 @@ struct Cli {
     log_format: LogFormat,
     #[command(flatten)]
     rdma: rdma::Flags,
+    #[command(flatten)]
+    batch: rdma::BatchFlags,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Subcommand, Debug)]
@@ -67,32 +71,38 @@ pub fn main() -> ExitCode {
         eprintln!("rdma-operator: --log {}: {error}", cli.log);
         return ExitCode::from(2);
     }
-    if cli.rdma.any() && !matches!(cli.command, Command::Rdma(_)) {
-        eprintln!("rdma-operator: -j, -p, -d, -r and -o before the command are for dev, link and so on");
+    let ours = !matches!(cli.command, None | Some(Command::Rdma(_)));
+    if ours && (cli.rdma.any() || cli.batch.force || cli.batch.batch.is_some()) {
+        eprintln!(
+            "rdma-operator: -j, -p, -d, -r, -o, -f and -b before the command are for dev, link and so on"
+        );
         return ExitCode::from(2);
     }
-    let result = match cli.command {
+    // As in rdma(8), a command beside a batch is not run.
+    if let Some(file) = cli.batch.batch {
+        return ended(on_runtime(|stop| rdma::main_batch(cli.rdma, file, cli.batch.force, stop)));
+    }
+    let Some(command) = cli.command else {
+        let missing = Cli::command().error(ErrorKind::MissingSubcommand, "which command? --help shows them");
+        missing.exit();
+    };
+    let result = match command {
         Command::Agent(args) => on_runtime(|stop| agent::run(args, stop)),
         Command::Controller(args) => on_runtime(|stop| controller::run(args, stop)),
         Command::Crds(args) => crds::run(&args),
         Command::Inventory(args) => on_runtime(|_| inventory::run(args)),
-        Command::Rdma(command) => {
-            let mut success = true;
-            let result = on_runtime(|stop| async {
-                success = rdma::main(cli.rdma, &command, stop).await?;
-                Ok(())
-            });
-            if !success {
-                // It has said what failed.
-                return ExitCode::FAILURE;
-            }
-            result
-        }
+        Command::Rdma(command) => return ended(on_runtime(|stop| rdma::main(cli.rdma, &command, stop))),
         Command::Snapshot(args) => on_runtime(|_| snapshot::run(args)),
         Command::Uninstall(args) => on_runtime(|_| uninstall::run(args)),
     };
+    ended(result.map(|()| true))
+}
+
+/// How the process ends. `Ok(false)`: something failed, which has been said.
+fn ended(result: anyhow::Result<bool>) -> ExitCode {
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("rdma-operator: {}", telemetry::chain(error.as_ref()));
             ExitCode::FAILURE
@@ -101,9 +111,9 @@ pub fn main() -> ExitCode {
 }
 
 /// One thread is enough for either side and keeps its memory small; what blocks has threads of its own.
-fn on_runtime<F>(command: impl FnOnce(CancellationToken) -> F) -> anyhow::Result<()>
+fn on_runtime<F, T>(command: impl FnOnce(CancellationToken) -> F) -> anyhow::Result<T>
 where
-    F: Future<Output = anyhow::Result<()>>,
+    F: Future<Output = anyhow::Result<T>>,
 {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let result = runtime.block_on(async {

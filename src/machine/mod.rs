@@ -7,6 +7,7 @@ pub mod document;
 pub mod errno;
 mod locate;
 mod pseudonym;
+pub mod sim;
 pub mod snapshot;
 mod tree;
 mod words;
@@ -14,6 +15,7 @@ mod write;
 
 pub use check::{API_VERSION, Error};
 pub use document::Machine;
+pub use sim::Simulator;
 
 #[cfg(test)]
 mod tests;

@@ -29,13 +29,26 @@ use super::{
     packet::{NldevMessage, RdmaMessage},
 };
 
-/// A socket whose requests may take their time. Used on a thread of its own, for one request.
+/// A socket whose requests may take their time: changes that wait in the kernel, and lists that are read no faster
+/// than they are wanted. Used on a thread of its own, for one request.
 pub trait BlockingSocket: Send {
     /// Sends one datagram and gives back every datagram it was answered with. Blocks while the kernel works.
     ///
     /// # Errors
     /// When sending or receiving fails.
     fn exchange(&mut self, datagram: &[u8]) -> io::Result<Vec<Vec<u8>>>;
+
+    /// Sends one datagram, which asks for a list, and hands on every datagram it is answered with until `take` says
+    /// false, or there are no more. `take` blocks until the next one is wanted.
+    ///
+    /// By default everything is received first.
+    ///
+    /// # Errors
+    /// When sending or receiving fails.
+    fn list(&mut self, datagram: &[u8], take: &mut dyn FnMut(Vec<u8>) -> bool) -> io::Result<()> {
+        let _ = self.exchange(datagram)?.into_iter().all(take);
+        Ok(())
+    }
 }
 
 /// Opens a [`BlockingSocket`]; called on the thread that will use it.
@@ -57,14 +70,34 @@ struct KernelSocket(netlink_sys::Socket);
 impl BlockingSocket for KernelSocket {
     fn exchange(&mut self, datagram: &[u8]) -> io::Result<Vec<Vec<u8>>> {
         self.0.send_to(datagram, &SocketAddr::new(0, 0), 0)?;
-        // The work is done and the answer queued when sending returns, so there is nothing to wait for.
-        self.0.set_non_blocking(true)?;
         let mut datagrams = Vec::new();
+        self.receive(&mut |datagram| {
+            datagrams.push(datagram);
+            true
+        })?;
+        Ok(datagrams)
+    }
+
+    fn list(&mut self, datagram: &[u8], take: &mut dyn FnMut(Vec<u8>) -> bool) -> io::Result<()> {
+        self.0.send_to(datagram, &SocketAddr::new(0, 0), 0)?;
+        self.receive(take)
+    }
+}
+
+impl KernelSocket {
+    /// Hands on what the kernel has queued, until `take` says false.
+    fn receive(&mut self, take: &mut dyn FnMut(Vec<u8>) -> bool) -> io::Result<()> {
+        // When sending returns, the work is done and the answer queued, or as much of a list as there is room for;
+        // receiving makes room, and has the kernel queue more. So there is nothing to wait for.
+        self.0.set_non_blocking(true)?;
         loop {
             let mut buffer = Vec::with_capacity(64 << 10);
             match self.0.recv_from(&mut buffer, 0) {
-                Ok(_) => datagrams.push(buffer),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(datagrams),
+                // Whoever has CAP_NET_ADMIN may write to this socket. Only the kernel is port 0.
+                Ok((_, sender)) if sender.port_number() != 0 => {}
+                Ok(_) if take(buffer) => {}
+                Ok(_) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => return Err(error),
             }
         }
@@ -109,6 +142,11 @@ impl Blocking {
         Self { open, running: Table::default() }
     }
 
+    /// What opens a socket for a request.
+    pub(super) fn open(&self) -> &OpenBlocking {
+        &self.open
+    }
+
     /// What still runs, oldest first.
     pub(super) fn running(&self) -> Vec<RunningRequest> {
         let mut running: Vec<_> = lock(&self.running).values().map(|running| running.about.clone()).collect();
@@ -139,7 +177,7 @@ impl Blocking {
         message: NldevMessage,
         keep: Option<OwnedFd>,
     ) -> Result<(Instant, watch::Receiver<Option<Outcome>>)> {
-        let datagram = encode(message);
+        let datagram = encode(message, NLM_F_REQUEST | NLM_F_ACK);
         // The lock is held while the thread is made, so that it cannot finish before it is in the table.
         let mut running = lock(&self.running);
         if let Some(same) = running.get(&datagram) {
@@ -182,9 +220,9 @@ fn lock(table: &Table) -> MutexGuard<'_, HashMap<Key, Running>> {
     table.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn encode(message: NldevMessage) -> Vec<u8> {
+pub(super) fn encode(message: NldevMessage, flags: u16) -> Vec<u8> {
     let mut message = NetlinkMessage::from(RdmaMessage::from(message));
-    message.header.flags = NLM_F_REQUEST | NLM_F_ACK;
+    message.header.flags = flags;
     message.header.sequence_number = 1;
     message.finalize();
     let mut datagram = vec![0; message.buffer_len()];
@@ -230,5 +268,57 @@ fn result(request: RequestName, outcome: Option<Outcome>) -> Result<()> {
             Err(Error::Send { request, source: io::Error::new(kind, text) })
         }
         Some(Outcome::NoAnswer) | None => Err(Error::NoReply { request }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netlink_proto::sys::protocols::NETLINK_ROUTE;
+
+    use super::{BlockingSocket as _, KernelSocket};
+
+    const NLMSG_DONE: u16 = 3;
+
+    /// RTM_GETLINK as a list: every kernel has it, for everybody.
+    fn request() -> Vec<u8> {
+        let (length, kind, flags) = (32_u32.to_ne_bytes(), 18_u16.to_ne_bytes(), 0x301_u16.to_ne_bytes());
+        [&length[..], &kind, &flags, &1_u32.to_ne_bytes(), &[0; 20]].concat()
+    }
+
+    fn socket() -> KernelSocket {
+        let mut socket = netlink_sys::Socket::new(NETLINK_ROUTE).unwrap();
+        socket.bind_auto().unwrap();
+        KernelSocket(socket)
+    }
+
+    fn is_done(datagram: &[u8]) -> bool {
+        datagram[4..6] == NLMSG_DONE.to_ne_bytes()
+    }
+
+    #[test]
+    fn a_kernel_lists_as_fast_as_is_taken() {
+        let mut datagrams = Vec::new();
+        let mut take = |datagram: Vec<u8>| {
+            // The kernel does not wait for us, and does not lose anything meanwhile either.
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            datagrams.push(datagram);
+            true
+        };
+        socket().list(&request(), &mut take).unwrap();
+        let (done, links) = datagrams.split_last().unwrap();
+        assert!(is_done(done) && !links.is_empty() && !links.iter().any(|link| is_done(link)));
+        let at_once = socket().exchange(&request()).unwrap();
+        assert!(at_once.len() > 1 && at_once.last().is_some_and(|datagram| is_done(datagram)));
+    }
+
+    #[test]
+    fn a_kernel_is_not_asked_for_more_than_is_taken() {
+        let mut taken = 0;
+        let mut take = |_| {
+            taken += 1;
+            false
+        };
+        socket().list(&request(), &mut take).unwrap();
+        assert_eq!(taken, 1);
     }
 }

@@ -132,9 +132,9 @@ fn set_up(socket: &mut TokioSocket) -> io::Result<()> {
 
 /// A connection over a socket made elsewhere: one in another network namespace, or a simulated kernel.
 ///
-/// `blocking` opens what requests use that may block in the kernel for long (see
-/// [`BlockingSocket`](super::BlockingSocket)). The connection
-/// takes `socket` as it is: it must be bound, and joined to the notification group if that is wanted.
+/// `blocking` opens what requests use that may block in the kernel for long, and streamed lists (see
+/// [`BlockingSocket`](super::BlockingSocket)): in the network namespace of `socket`, or they see other devices. The
+/// connection takes `socket` as it is: it must be bound, and joined to the notification group if that is wanted.
 pub fn from_socket<S>(socket: S, blocking: OpenBlocking) -> (Connection<S>, Handle, Events)
 where
     S: AsyncSocket,

@@ -49,8 +49,8 @@ pub enum Error {
         /// The request.
         request: RequestName,
     },
-    /// The kernel sends empty tables without end, as it does when one object is larger than its buffer. The
-    /// connection is ended, for the kernel would not stop.
+    /// The kernel sends empty tables without end, as it does when one object is larger than its buffer. It
+    /// would not stop: the connection is ended, or the socket of a [`Listing`](super::Listing).
     #[error("{request} sends only empty tables")]
     NoProgress {
         /// The request.

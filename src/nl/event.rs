@@ -65,21 +65,28 @@ pub enum Event {
         /// The new name.
         netdev_name: String,
     },
-    /// An event this library does not know, by its type, with what it carried.
-    Unknown(u8, Vec<NldevAttribute>),
-    /// Something happened that cannot be told apart: events were lost, or one came without its attributes, as
-    /// happens when the network device lives in another namespace. Read everything again.
+    /// An event of a type this library does not know, or one without all that its type carries: the kernel sends
+    /// nothing but the type when the network device lives in another namespace. Read again what it may be about.
+    Unknown {
+        /// Its type: a number of `enum rdma_nl_notify_event_type`.
+        kind: u8,
+        /// Everything it carried.
+        attributes: Vec<NldevAttribute>,
+    },
+    /// Something happened, but not even its type is known: events were lost, or what came cannot be decoded. Read
+    /// everything again.
     Resync,
 }
 
 impl Event {
-    fn parse(message: &NldevMessage) -> Option<Self> {
+    /// What an event of a known type says, if it has all of it.
+    fn known(kind: u8, message: &NldevMessage) -> Option<Self> {
         let index = || message.get_u32(RDMA_NLDEV_ATTR_DEV_INDEX);
         let name = || message.get_string(RDMA_NLDEV_ATTR_DEV_NAME);
         let port = || message.get_u32(RDMA_NLDEV_ATTR_PORT_INDEX);
         let netdev_index = || message.get_u32(RDMA_NLDEV_ATTR_NDEV_INDEX);
         let netdev_name = || message.get_string(RDMA_NLDEV_ATTR_NDEV_NAME);
-        Some(match message.get_u8(RDMA_NLDEV_ATTR_EVENT_TYPE)? {
+        Some(match kind {
             0 => Self::Register { index: index()?, name: name()? },
             1 => Self::Unregister { index: index()?, name: name()? },
             2 => Self::NetdevAttach {
@@ -92,15 +99,20 @@ impl Event {
             3 => Self::NetdevDetach { index: index()?, name: name()?, port: port()? },
             4 => Self::Rename { index: index()?, name: name()? },
             5 => Self::NetdevRename { netdev_index: netdev_index()?, netdev_name: netdev_name()? },
-            other => Self::Unknown(other, message.attributes.clone()),
+            _ => return None,
         })
     }
 }
 
 impl From<NldevMessage> for Event {
-    /// An event that lacks what its type must carry is a [`Resync`](Event::Resync).
+    /// An event without a type is a [`Resync`](Event::Resync).
     fn from(message: NldevMessage) -> Self {
-        Self::parse(&message).unwrap_or(Self::Resync)
+        match message.get_u8(RDMA_NLDEV_ATTR_EVENT_TYPE) {
+            Some(kind) => {
+                Self::known(kind, &message).unwrap_or(Self::Unknown { kind, attributes: message.attributes })
+            }
+            None => Self::Resync,
+        }
     }
 }
 

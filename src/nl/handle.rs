@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use futures::StreamExt;
 use netlink_packet_core::{NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkMessage};
 use netlink_proto::{ConnectionHandle, sys::SocketAddr};
 use tokio::time::Instant;
@@ -98,7 +99,8 @@ impl Handle {
         Replies::new(self.clone(), message, false, self.deadline())
     }
 
-    /// Sends a request for a list; the replies come as they arrive, so that a long list need not be held.
+    /// Sends a request for a list; the replies come as they arrive. What arrives faster than it is read is held:
+    /// [`Query::stream`](super::Query::stream) is not so.
     ///
     /// The kernel runs one list at a time on a socket: while one runs, another is asked for again until it gets its
     /// turn or its time is up.
@@ -193,7 +195,7 @@ impl Handle {
         match self.requests.request(message, SocketAddr::new(0, 0)) {
             Ok(messages) => {
                 self.shared.submitted();
-                Box::pin(messages)
+                Box::pin(messages.map(Ok))
             }
             // The only failure is a connection that is gone, which an ended stream says too.
             Err(_) => Box::pin(futures::stream::empty()),

@@ -28,6 +28,7 @@ mod error;
 mod event;
 mod ext_ack;
 mod handle;
+mod own_socket;
 pub mod packet;
 mod reply;
 mod request;

@@ -3,7 +3,7 @@
 //! netlink-proto matches replies by sequence number and hands them on; what they mean for the request, and when
 //! to stop waiting, is decided here.
 
-use std::{num::NonZeroI32, pin::Pin, time::Duration};
+use std::{io, num::NonZeroI32, pin::Pin, time::Duration};
 
 use futures::{Stream, StreamExt};
 use netlink_packet_core::{NetlinkMessage, NetlinkPayload};
@@ -14,10 +14,12 @@ use super::{
     error::{Error, RequestName, Result},
     ext_ack,
     handle::Handle,
+    own_socket::OwnSocket,
     packet::{NldevMessage, RdmaMessage},
 };
 
-pub(super) type Messages = Pin<Box<dyn Stream<Item = NetlinkMessage<RdmaMessage>> + Send>>;
+pub(super) type Message = NetlinkMessage<RdmaMessage>;
+pub(super) type Messages = Pin<Box<dyn Stream<Item = io::Result<Message>> + Send>>;
 
 /// Wait before a list is asked for again when the socket is busy with another one; doubled up to the second.
 const BUSY_WAIT: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
@@ -29,7 +31,9 @@ pub struct Replies {
     // Subscribed before the request was sent: an overrun from then on may have hit the answer.
     overruns: watch::Receiver<u64>,
     request: RequestName,
-    deadline: Instant,
+    /// When to give up; `None`: the handle's timeout after each call for the next message, as it is the reader who
+    /// decides how long the answer takes.
+    deadline: Option<Instant>,
     ended: bool,
     /// The request, as long as it may have to be sent again, and how long to wait before that.
     again: Option<(NldevMessage, Duration)>,
@@ -49,7 +53,22 @@ impl Replies {
         let overruns = handle.shared().overruns();
         let again = dump.then(|| (message.clone(), BUSY_WAIT.0));
         let messages = handle.submit(message, dump);
-        Self { handle, messages, overruns, request, deadline, ended: false, again }
+        Self { handle, messages, overruns, request, deadline: Some(deadline), ended: false, again }
+    }
+
+    /// A list over a socket of its own, read no faster than it is asked for.
+    pub(super) fn of_own_socket(handle: Handle, message: NldevMessage) -> Self {
+        let request = RequestName::new(&message, true);
+        let overruns = handle.shared().overruns();
+        let messages: Messages = if handle.is_closed() {
+            Box::pin(futures::stream::empty())
+        } else {
+            match OwnSocket::list(handle.shared().blocking.open(), message) {
+                Ok(list) => Box::pin(list),
+                Err(error) => Box::pin(futures::stream::iter([Err(error)])),
+            }
+        };
+        Self { handle, messages, overruns, request, deadline: None, ended: false, again: None }
     }
 
     /// The request these replies belong to.
@@ -62,16 +81,21 @@ impl Replies {
     /// # Errors
     /// Whatever [`Error`] says of a request: refused, broken off, incomplete, undecodable, late, overrun, closed.
     pub async fn next(&mut self) -> Option<Result<NldevMessage>> {
+        let deadline = self.deadline.unwrap_or_else(|| Instant::now() + self.handle.timeout());
         while !self.ended {
             let step = tokio::select! {
                 // What has arrived counts before what went wrong.
                 biased;
                 message = self.messages.next() => match message {
-                    Some(message) => step(&self.request, message),
+                    Some(Ok(message)) => step(&self.request, message),
+                    Some(Err(source)) => Step::Fail(failed(self.request.clone(), source)),
+                    None if self.deadline.is_none() && !self.handle.is_closed() => {
+                        Step::Fail(Error::Incomplete { request: self.request.clone() })
+                    }
                     None => Step::Fail(Error::ConnectionClosed { request: self.request.clone() }),
                 },
-                _ = self.overruns.changed() => Step::Fail(Error::Overrun { request: self.request.clone() }),
-                () = tokio::time::sleep_until(self.deadline) => Step::Fail(Error::Deadline {
+                _ = self.overruns.changed(), if self.deadline.is_some() => Step::Fail(Error::Overrun { request: self.request.clone() }),
+                () = tokio::time::sleep_until(deadline) => Step::Fail(Error::Deadline {
                     request: self.request.clone(),
                     after: self.handle.timeout(),
                 }),
@@ -83,7 +107,7 @@ impl Replies {
                 }
                 // A socket runs one list at a time, and another one runs.
                 Step::Fail(error) if error.errno() == Some(errno::EBUSY) && self.again.is_some() => {
-                    self.send_again().await;
+                    self.send_again(deadline).await;
                 }
                 Step::Skip => {}
                 Step::End => self.ended = true,
@@ -101,9 +125,9 @@ impl Replies {
         self.ended = true;
     }
 
-    async fn send_again(&mut self) {
+    async fn send_again(&mut self, deadline: Instant) {
         if let Some((message, wait)) = self.again.take() {
-            tokio::time::sleep_until(self.deadline.min(Instant::now() + wait)).await;
+            tokio::time::sleep_until(deadline.min(Instant::now() + wait)).await;
             self.messages = self.handle.submit(message.clone(), true);
             self.again = Some((message, (wait * 2).min(BUSY_WAIT.1)));
         }
@@ -157,6 +181,14 @@ fn step(request: &RequestName, message: NetlinkMessage<RdmaMessage>) -> Step {
         },
         NetlinkPayload::Overrun(_) => Step::Fail(Error::Overrun { request: request() }),
         _ => Step::Skip,
+    }
+}
+
+/// A socket of a request's own failed.
+fn failed(request: RequestName, source: io::Error) -> Error {
+    match source.raw_os_error() {
+        Some(errno::ENOBUFS) => Error::Overrun { request },
+        _ => Error::Send { request, source },
     }
 }
 

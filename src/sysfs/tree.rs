@@ -1,9 +1,11 @@
 //! A sysfs as a tree of files: the mounted one, or one that looks like it.
 
 use std::fmt;
-use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags, open};
 
 /// Files below a sysfs root. Paths are relative to it: `class/infiniband/rxe0/fw_ver`.
 pub trait Tree: fmt::Debug + Send + Sync {
@@ -40,11 +42,12 @@ pub(super) struct Mounted(pub(super) PathBuf);
 
 impl Tree for Mounted {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        // A sysfs file is a page at most and given by one read; std's own way asks for its length, and for more.
-        let mut text = vec![0; 4096];
-        let length = File::open(self.0.join(path))?.read(&mut text)?;
-        text.truncate(length);
-        Ok(text)
+        // Open, read, close: a sysfs file is a page at most and given by one read. std asks for its length and for
+        // more of it, and musl's open() for a second call.
+        let file = open(self.0.join(path), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        let mut page = [0; 4096];
+        let length = rustix::io::read(file, &mut page)?;
+        Ok(page.get(..length).unwrap_or_default().to_vec())
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {

@@ -4,15 +4,14 @@ use std::sync::Arc;
 
 use rdma_operator::inventory::movable::Movable;
 use rdma_operator::inventory::{Collector, Dirty, GidType, Identity, Inventory, Kernel};
-use rdma_operator::machine::Machine;
+use rdma_operator::machine::{Machine, Simulator};
 
-use super::host::Recorded;
 use super::{documents, inventory, load, machine, recorded};
 
 /// The inventory of `machine` after it has been that of `before`.
 async fn afterwards(before: &Machine, machine: &Machine, dirty: &Dirty) -> Inventory {
     let last = inventory(before).await;
-    let kernel = Arc::new(Kernel::new(Arc::new(Recorded::new(machine.clone()))));
+    let kernel = Arc::new(Kernel::new(Arc::new(Simulator::new(machine.clone()))));
     Collector::new(kernel).collect(&last, dirty).await
 }
 

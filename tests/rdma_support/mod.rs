@@ -11,8 +11,8 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use rdma_operator::cli::rdma::{self, Host, Invocation};
-use rdma_operator::nl::{self, BlockingSocket, ChannelSocket, OpenBlocking};
+use rdma_operator::cli::rdma::{self, Batch, Host, Invocation, Style};
+use rdma_operator::nl::{self, BlockingSocket, ChannelSocket, Events, Handle, OpenBlocking};
 use rdma_operator::sysfs::Sysfs;
 use tokio_util::sync::CancellationToken;
 
@@ -141,9 +141,27 @@ impl Case {
         self.run_as(&self.command, Path::new("/nonexistent")).await
     }
 
+    /// Runs many commands against the recorded kernel.
+    pub(crate) async fn run_batch<R: io::BufRead + Send + 'static>(&self, batch: Batch<R>) -> Outcome {
+        let script = Arc::new(Mutex::new(Script::new(&self.lines)));
+        let host = RecordedHost { processes: self.processes.clone(), sysfs: Sysfs::new("/nonexistent") };
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let open = |command: &Invocation| Ok(connect(&script, command.is_monitor()));
+        let stop = CancellationToken::new();
+        let success = rdma::run_batch(batch, open, &host, (&mut out, &mut err), stop).await;
+        let script = script.lock().unwrap();
+        Outcome {
+            stdout: String::from_utf8(out).unwrap(),
+            stderr: String::from_utf8(err).unwrap(),
+            code: Some(i32::from(!success)),
+            changes: script.changes.clone(),
+            unexpected: script.unexpected.clone(),
+        }
+    }
+
     /// Runs another command against the recorded kernel, with GIDs from `sysfs`.
     pub(crate) async fn run_as(&self, command: &[String], sysfs: &Path) -> Outcome {
-        let invocation = match Invocation::parse(command) {
+        let invocation = match Invocation::parse(Style::default(), command) {
             Ok(invocation) => invocation,
             Err(error) => {
                 return Outcome {
@@ -156,34 +174,11 @@ impl Case {
             }
         };
         let script = Arc::new(Mutex::new(Script::new(&self.lines)));
-        let (socket, mut peer) = ChannelSocket::pair().unwrap();
-        let blocking = script.clone();
-        let open: OpenBlocking =
-            Arc::new(move || Ok(Box::new(Peer(blocking.clone())) as Box<dyn BlockingSocket>));
-        let (connection, handle, events) = nl::from_socket(socket, open);
-        tokio::spawn(connection);
-        let answers = script.clone();
-        let is_monitor = invocation.is_monitor();
-        let kernel = tokio::spawn(async move {
-            while let Some(request) = peer.recv().await {
-                let (replies, notifications) = {
-                    let mut script = answers.lock().unwrap();
-                    let replies = script.answer(&request);
-                    (replies, script.notifications())
-                };
-                replies.into_iter().for_each(|datagram| peer.send(Ok(datagram)));
-                // The end of the recording is the end of the connection, and of the monitor.
-                if is_monitor && !notifications.is_empty() {
-                    notifications.into_iter().for_each(|datagram| peer.send(Ok(datagram)));
-                    return;
-                }
-            }
-        });
+        let kernel = connect(&script, invocation.is_monitor());
         let host = RecordedHost { processes: self.processes.clone(), sysfs: Sysfs::new(sysfs) };
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let stop = CancellationToken::new();
-        let success = rdma::run(invocation, (handle, events), &host, (&mut out, &mut err), stop).await;
-        kernel.abort();
+        let success = rdma::run(invocation, kernel, &host, (&mut out, &mut err), stop).await;
         let script = script.lock().unwrap();
         Outcome {
             stdout: String::from_utf8(out).unwrap(),
@@ -193,6 +188,33 @@ impl Case {
             unexpected: script.unexpected.clone(),
         }
     }
+}
+
+/// A connection to the recorded kernel.
+fn connect(script: &Arc<Mutex<Script>>, is_monitor: bool) -> (Handle, Events) {
+    let (socket, mut peer) = ChannelSocket::pair().unwrap();
+    let blocking = script.clone();
+    let open: OpenBlocking =
+        Arc::new(move || Ok(Box::new(Peer(blocking.clone())) as Box<dyn BlockingSocket>));
+    let (connection, handle, events) = nl::from_socket(socket, open);
+    tokio::spawn(connection);
+    let answers = script.clone();
+    tokio::spawn(async move {
+        while let Some(request) = peer.recv().await {
+            let (replies, notifications) = {
+                let mut script = answers.lock().unwrap();
+                let replies = script.answer(&request);
+                (replies, script.notifications())
+            };
+            replies.into_iter().for_each(|datagram| peer.send(Ok(datagram)));
+            // The end of the recording is the end of the connection, and of the monitor.
+            if is_monitor && !notifications.is_empty() {
+                notifications.into_iter().for_each(|datagram| peer.send(Ok(datagram)));
+                return;
+            }
+        }
+    });
+    (handle, events)
 }
 
 /// The processes a recording names: `pid 17 comm rping`, in text or JSON.

@@ -3,7 +3,7 @@
 use netlink_packet_core::{NetlinkMessage, NetlinkPayload};
 use netlink_proto::NetlinkMessageCodec;
 use rdma_operator::nl::RdmaCodec;
-use rdma_operator::nl::packet::{NldevAttribute, NldevCommand, NldevMessage, RdmaMessage};
+use rdma_operator::nl::packet::{NldevAttribute, NldevMessage, RdmaMessage};
 use tokio_util::bytes::BytesMut;
 
 /// Any bit of it makes a request one for a list.
@@ -113,10 +113,6 @@ fn key(request: &[u8]) -> (u16, bool, Vec<String>) {
         .attributes
         .iter()
         .filter(|attribute| !matches!(attribute, NldevAttribute::DriverDetails(0)))
-        // The kernel does not read the mode to unbind.
-        .filter(|attribute| {
-            message.command != NldevCommand::StatDel || !matches!(attribute, NldevAttribute::StatMode(_))
-        })
         .map(|attribute| match attribute {
             NldevAttribute::NetNsFd(_) => "NetNsFd".to_owned(),
             attribute => format!("{attribute:?}"),

@@ -57,7 +57,7 @@ impl Command {
     }
 
     fn add(words: &mut Words<'_>) -> Result<Self> {
-        let name = words.value("the name of the new device")?.to_owned();
+        let name = words.new_name()?;
         words.expect("type")?;
         let kind = match words.value("the kind of device")? {
             smi if smi.eq_ignore_ascii_case("smi") => DeviceType::Smi,

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use anyhow::{Context, Result, bail};
 
-use super::words::Words;
+use super::words::{HelpWanted, Words};
 
 /// What the values of a filter are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +76,9 @@ impl Filters {
     /// When there is no such filter or its values cannot be read.
     pub(super) fn add<F: Filterable>(&mut self, name: &str, words: &mut Words<'_>) -> Result<()> {
         let Some((name, kind)) = F::FILTERS.iter().find(|(known, _)| *known == name) else {
+            if name == "help" {
+                return Err(HelpWanted.into());
+            }
             let known: Vec<_> = F::FILTERS.iter().map(|(name, _)| *name).collect();
             bail!("{}: {name:?} is no filter; one of: {}", words.path(), known.join(", "));
         };

@@ -39,7 +39,7 @@ impl Command {
         let command = match words.keyword(WORDS, Some(Word::Show))? {
             Word::Show => Self::Show { target: words.next().map(Target::parse).transpose()? },
             Word::Add => {
-                let name = words.value("the name of the new device")?.to_owned();
+                let name = words.new_name()?;
                 words.expect("type")?;
                 let kind = LinkKind::from(words.value("the kind of link, rxe or siw,")?);
                 words.expect("netdev")?;

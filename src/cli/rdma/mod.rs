@@ -4,12 +4,14 @@
 //! Arguments become a command, a command asks the kernel, and what it answers becomes rows that are printed: each
 //! step without the others.
 
+mod batch;
 mod caps;
 mod dev;
 mod filter;
 mod gid;
 mod link;
 mod monitor;
+mod options;
 mod output;
 mod resource;
 mod resource_rows;
@@ -23,16 +25,18 @@ mod words;
 
 use std::io::{self, Write};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use tokio_util::sync::CancellationToken;
 
+pub use batch::{Batch, run_batch};
 pub use output::Style;
 pub use session::{Host, LocalHost};
 
 use crate::nl::{self, Events, Handle};
+use options::Options;
 use output::Printer;
-use session::Session;
-use words::Words;
+use session::{NotHere, Session};
+use words::{HelpWanted, Words};
 
 /// rdma(8)'s options, before the command: `rdma-operator -j link`.
 #[derive(clap::Args, Debug, Clone, Copy, Default)]
@@ -58,8 +62,25 @@ pub struct Flags {
 impl Flags {
     /// Whether any was given.
     pub(super) fn any(self) -> bool {
-        self.json || self.pretty || self.oneline || self.raw || self.details > 0
+        self.style() != Style::default()
     }
+
+    fn style(self) -> Style {
+        let Self { json, pretty, details, raw, oneline } = self;
+        Style { json, pretty, oneline, details, raw }
+    }
+}
+
+/// rdma(8)'s options for many commands: `rdma-operator -f -b FILE`.
+#[derive(clap::Args, Debug, Clone, Default)]
+#[command(next_help_heading = "Options of dev, link, resource, statistic, system, monitor, gid")]
+pub struct BatchFlags {
+    /// Run the commands of a file, one a line, in place of one from the command line; - is standard input
+    #[arg(short, long = "batch", value_name = "FILE")]
+    pub(super) batch: Option<String>,
+    /// With -b: go on after a command that failed
+    #[arg(short, long)]
+    pub(super) force: bool,
 }
 
 /// The words of a command; rdma(8)'s options may stand among them.
@@ -84,6 +105,8 @@ pub enum Commands {
     /// Counters, as rdma(8): show, mode, set, unset, qp, mr
     Statistic(Args),
     /// Settings of the RDMA subsystem, as rdma(8): show, set
+    // rdma(8) takes it before statistic.
+    #[command(alias = "s")]
     System(Args),
     /// What the kernel reports of RDMA devices, as rdma(8)
     Monitor(Args),
@@ -152,7 +175,9 @@ pub struct Invocation {
 
 #[derive(Debug)]
 enum Command {
-    Help(Object),
+    /// Of an object, or of all.
+    Help(Option<Object>),
+    Version,
     Dev(dev::Command),
     Link(link::Command),
     Resource(resource::Command),
@@ -163,31 +188,27 @@ enum Command {
 }
 
 impl Invocation {
-    /// Reads a whole command line of rdma(8): `-d link show rxe0/1`.
+    /// Reads a whole command line of rdma(8): `-d link show rxe0/1`. Its options add to `style`.
     ///
     /// # Errors
     /// Names the word that is wrong, missing or too much, and where.
-    pub fn parse(words: &[String]) -> Result<Self> {
-        let mut options = Options::default();
+    pub fn parse(style: Style, words: &[String]) -> Result<Self> {
+        let mut options = Options::new(style);
         let plain = options.take_out_of(words)?;
         let objects = Object::ALL.map(|object| (object.name(), object));
-        let (object, rest) = plain.split_first().context("what? dev, link, resource, …")?;
-        let object = Words::new("rdma", std::slice::from_ref(object)).keyword(&objects, None)?;
-        options.read(object, rest)
+        let Some((object, rest)) = plain.split_first() else { return options.read(None, &[]) };
+        match Words::new("rdma", std::slice::from_ref(object)).keyword(&objects, None) {
+            Ok(object) => options.read(Some(object), rest),
+            Err(error) if error.is::<HelpWanted>() => options.read(None, &[]),
+            Err(error) => Err(error),
+        }
     }
 
     /// Reads the words after `object`.
     fn of(object: Object, flags: Flags, args: &Args) -> Result<Self> {
-        let style = Style {
-            json: flags.json,
-            pretty: flags.pretty,
-            oneline: flags.oneline,
-            details: flags.details,
-            raw: flags.raw,
-        };
-        let mut options = Options { style, help: false };
+        let mut options = Options::new(flags.style());
         let words = options.take_out_of(&args.words)?;
-        options.read(object, &words)
+        options.read(Some(object), &words)
     }
 
     /// Whether it needs a connection that brings notifications.
@@ -195,61 +216,14 @@ impl Invocation {
     pub fn is_monitor(&self) -> bool {
         matches!(self.command, Command::Monitor)
     }
-}
 
-#[derive(Default)]
-struct Options {
-    style: Style,
-    help: bool,
-}
-
-impl Options {
-    /// Reads what begins with a dash; what is left are plain words. After `--` all are.
-    fn take_out_of(&mut self, words: &[String]) -> Result<Vec<String>> {
-        let mut plain = Vec::new();
-        let mut rest = words.iter();
-        for word in rest.by_ref() {
-            match word.strip_prefix('-') {
-                Some("-") => break,
-                Some("") | None => plain.push(word.clone()),
-                Some(option) if self.set(option) => {}
-                Some(_) => bail!("{word:?} is no option here; options are -j -p -d -r -o"),
-            }
+    /// What is printed without asking the kernel.
+    fn text(&self) -> Option<&'static str> {
+        match self.command {
+            Command::Help(object) => Some(object.map_or(usage::ALL, usage::of)),
+            Command::Version => Some(concat!("rdma-operator ", env!("CARGO_PKG_VERSION"), "\n")),
+            _ => None,
         }
-        plain.extend(rest.cloned());
-        Ok(plain)
-    }
-
-    fn set(&mut self, option: &str) -> bool {
-        match option.strip_prefix('-') {
-            Some("json") => self.letter('j'),
-            Some("pretty") => self.letter('p'),
-            Some("oneline") => self.letter('o'),
-            Some("details") => self.letter('d'),
-            Some("raw") => self.letter('r'),
-            Some("help") => self.letter('h'),
-            Some(_) => false,
-            None => option.chars().all(|letter| self.letter(letter)),
-        }
-    }
-
-    fn letter(&mut self, letter: char) -> bool {
-        match letter {
-            'j' => self.style.json = true,
-            'p' => self.style.pretty = true,
-            'o' => self.style.oneline = true,
-            'd' => self.style.details = self.style.details.saturating_add(1),
-            'r' => self.style.raw = true,
-            'h' => self.help = true,
-            _ => return false,
-        }
-        true
-    }
-
-    fn read(self, object: Object, words: &[String]) -> Result<Invocation> {
-        let help = self.help || words.first().is_some_and(|word| word == "help");
-        let command = if help { Command::Help(object) } else { parse(object, words)? };
-        Ok(Invocation { style: self.style, command })
     }
 }
 
@@ -282,10 +256,14 @@ pub async fn run(
 ) -> bool {
     let printer = Printer::new(out, invocation.style);
     let mut session = Session { handle: kernel.0, events: kernel.1, host, printer, err, stop, failed: false };
-    let mut result = execute(invocation.command, &mut session).await;
+    let mut result = execute(invocation, &mut session).await;
     if result.is_ok() {
         result = session.printer.end().map_err(Into::into);
     } else {
+        if result.as_ref().is_err_and(|error| error.is::<NotHere>()) {
+            // As in rdma(8), none of a device that is not there is an empty list in JSON.
+            let _ = session.printer.begin();
+        }
         let _ = session.printer.end();
     }
     match result {
@@ -297,9 +275,12 @@ pub async fn run(
     !session.failed
 }
 
-async fn execute(command: Command, session: &mut Session<'_>) -> Result<()> {
-    match command {
-        Command::Help(object) => Ok(session.printer.plain(usage::of(object))?),
+async fn execute(invocation: Invocation, session: &mut Session<'_>) -> Result<()> {
+    if let Some(text) = invocation.text() {
+        return Ok(session.printer.plain(text)?);
+    }
+    match invocation.command {
+        Command::Help(_) | Command::Version => Ok(()),
         Command::Dev(command) => command.run(session).await,
         Command::Link(command) => command.run(session).await,
         Command::Resource(command) => command.run(session).await,
@@ -322,11 +303,32 @@ pub(super) async fn main(flags: Flags, command: &Commands, stop: CancellationTok
     let (object, args) = command.parts();
     let invocation = Invocation::of(object, flags, args)?;
     let (mut out, mut err) = (io::BufWriter::new(io::stdout()), io::stderr());
-    if let Command::Help(object) = invocation.command {
-        out.write_all(usage::of(object).as_bytes())?;
+    if let Some(text) = invocation.text() {
+        out.write_all(text.as_bytes())?;
         out.flush()?;
         return Ok(true);
     }
+    let kernel = open(&invocation)?;
+    Ok(run(invocation, kernel, &LocalHost, (&mut out, &mut err), stop).await)
+}
+
+/// Runs the commands of a file on this host. False if one failed, which has been said.
+///
+/// # Errors
+/// When the file cannot be opened.
+pub(super) async fn main_batch(
+    flags: Flags,
+    name: String,
+    force: bool,
+    stop: CancellationToken,
+) -> Result<bool> {
+    let batch = Batch { input: batch::open_file(&name)?, name, force, style: flags.style() };
+    let (mut out, mut err) = (io::BufWriter::new(io::stdout()), io::stderr());
+    Ok(run_batch(batch, open, &LocalHost, (&mut out, &mut err), stop).await)
+}
+
+/// A connection to this host's kernel.
+fn open(invocation: &Invocation) -> Result<(Handle, Events)> {
     let opened = if invocation.is_monitor() { nl::new_monitor_connection() } else { nl::new_connection() };
     let (connection, handle, events) = opened.map_err(|error| {
         let no_rdma = error.is_no_rdma();
@@ -334,5 +336,5 @@ pub(super) async fn main(flags: Flags, command: &Commands, stop: CancellationTok
         if no_rdma { error.context("this kernel has no RDMA subsystem (ib_core)") } else { error }
     })?;
     connection.spawn_on_thread().context("starting the netlink thread")?;
-    Ok(run(invocation, (handle, events), &LocalHost, (&mut out, &mut err), stop).await)
+    Ok((handle, events))
 }

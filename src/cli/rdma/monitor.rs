@@ -27,64 +27,95 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<()> {
     }
 }
 
+/// The events by their types, as rdma(8) calls them.
+const NAMES: [&str; 6] =
+    ["REGISTER", "UNREGISTER", "NETDEV_ATTACH", "NETDEV_DETACH", "RENAME", "NETDEV_RENAME"];
+
 /// What an event may carry.
 #[derive(Default)]
 struct Subject<'a> {
-    device: Option<(u32, &'a str)>,
+    index: Option<u32>,
+    name: Option<&'a str>,
     port: Option<u32>,
-    netdev: Option<(u32, &'a str)>,
+    netdev_index: Option<u32>,
+    netdev_name: Option<&'a str>,
 }
 
 fn row(event: &Event) -> Row {
-    let device = |index: &u32, name| Subject { device: Some((*index, name)), ..Subject::default() };
+    let device = |index: &u32, name| Subject { index: Some(*index), name: Some(name), ..Subject::default() };
     match event {
-        Event::Register { index, name } => line("REGISTER", &device(index, name)),
-        Event::Unregister { index, name } => line("UNREGISTER", &device(index, name)),
+        Event::Register { index, name } => line(0, &device(index, name)),
+        Event::Unregister { index, name } => line(1, &device(index, name)),
         Event::NetdevAttach { index, name, port, netdev_index, netdev_name } => line(
-            "NETDEV_ATTACH",
-            &Subject { port: Some(*port), netdev: Some((*netdev_index, netdev_name)), ..device(index, name) },
+            2,
+            &Subject {
+                port: Some(*port),
+                netdev_index: Some(*netdev_index),
+                netdev_name: Some(netdev_name),
+                ..device(index, name)
+            },
         ),
         Event::NetdevDetach { index, name, port } => {
-            line("NETDEV_DETACH", &Subject { port: Some(*port), ..device(index, name) })
+            line(3, &Subject { port: Some(*port), ..device(index, name) })
         }
-        Event::Rename { index, name } => line("RENAME", &device(index, name)),
+        Event::Rename { index, name } => line(4, &device(index, name)),
         Event::NetdevRename { netdev_index, netdev_name } => line(
-            "NETDEV_RENAME",
-            &Subject { netdev: Some((*netdev_index, netdev_name)), ..Subject::default() },
+            5,
+            &Subject {
+                netdev_index: Some(*netdev_index),
+                netdev_name: Some(netdev_name),
+                ..Subject::default()
+            },
         ),
-        Event::Unknown(kind, attributes) => unknown(*kind, attributes),
-        // Events were lost or came empty: whoever reads this should read everything again.
-        _ => line("RESYNC", &Subject::default()),
+        Event::Unknown { kind, attributes } => unknown(*kind, attributes),
+        // Events were lost: whoever reads this should read everything again.
+        _ => called("RESYNC", &Subject::default()),
     }
 }
 
+/// Whatever it carries.
 fn unknown(kind: u8, attributes: &[NldevAttribute]) -> Row {
     let name = attributes.get_string(RDMA_NLDEV_ATTR_DEV_NAME);
     let netdev = attributes.get_string(RDMA_NLDEV_ATTR_NDEV_NAME);
     let subject = Subject {
-        device: attributes.get_u32(RDMA_NLDEV_ATTR_DEV_INDEX).zip(name.as_deref()),
+        index: attributes.get_u32(RDMA_NLDEV_ATTR_DEV_INDEX),
+        name: name.as_deref(),
         port: attributes.get_u32(RDMA_NLDEV_ATTR_PORT_INDEX),
-        netdev: attributes.get_u32(RDMA_NLDEV_ATTR_NDEV_INDEX).zip(netdev.as_deref()),
+        netdev_index: attributes.get_u32(RDMA_NLDEV_ATTR_NDEV_INDEX),
+        netdev_name: netdev.as_deref(),
     };
-    line(&format!("UNKNOWN {kind:#04x}"), &subject)
+    line(kind, &subject)
 }
 
-fn line(what: &str, subject: &Subject<'_>) -> Row {
+fn line(kind: u8, subject: &Subject<'_>) -> Row {
+    match NAMES.get(usize::from(kind)) {
+        Some(name) => called(name, subject),
+        None => called(&format!("UNKNOWN {kind:#04x}"), subject),
+    }
+}
+
+fn called(what: &str, subject: &Subject<'_>) -> Row {
     let mut row = Row::default();
     row.text(format!("[{what}]\t"));
     row.json("event_type", format!("[{what}]"));
-    if let Some((index, name)) = subject.device {
-        row.text(format!("dev {index} {name}"));
+    if let Some(index) = subject.index {
+        row.text(format!("dev {index}"));
         row.json("rdma_index", index);
+    }
+    if let Some(name) = subject.name {
+        row.text(format!(" {name}"));
         row.json("rdma_dev", name);
     }
     if let Some(port) = subject.port {
         row.text(format!(" port {port}"));
         row.json("port", port);
     }
-    if let Some((index, name)) = subject.netdev {
-        row.text(format!(" netdev {index} {name}"));
+    if let Some(index) = subject.netdev_index {
+        row.text(format!(" netdev {index}"));
         row.json("netdev_idx", index);
+    }
+    if let Some(name) = subject.netdev_name {
+        row.text(format!(" {name}"));
         row.json("netdev_name", name);
     }
     row

@@ -103,9 +103,7 @@ impl Command {
                 let selection = Selection { port, single: target.is_some(), filters };
                 for device in devices {
                     let shown = selection.show(session, &device, kind).await;
-                    if let Err(error) =
-                        shown.with_context(|| format!("listing {} of {}", kind.name(), device.name))
-                    {
+                    if let Err(error) = shown.with_context(|| doing(&device, kind)) {
                         session.problem(&error);
                     }
                 }
@@ -172,6 +170,10 @@ fn pool_key(text: &str) -> Result<FrmrPoolKey> {
     }
 }
 
+fn doing(device: &Device, kind: Kind) -> String {
+    format!("listing {} of {}", kind.name(), device.name)
+}
+
 async fn summary(session: &mut Session<'_>, device: Option<&str>) -> Result<()> {
     let devices = session.devices(device).await?;
     session.printer.begin()?;
@@ -201,18 +203,20 @@ impl Selection {
     async fn show(&self, session: &mut Session<'_>, device: &Device, kind: Kind) -> Result<()> {
         let (resource, index) = (session.handle.resource(), device.index);
         match kind {
-            Kind::QueuePair => self.objects(session, device, || resource.queue_pairs(index)).await,
-            Kind::CmId => self.objects(session, device, || resource.cm_ids(index)).await,
+            Kind::QueuePair => self.objects(session, (device, kind), || resource.queue_pairs(index)).await,
+            Kind::CmId => self.objects(session, (device, kind), || resource.cm_ids(index)).await,
             Kind::CompletionQueue => {
-                self.objects(session, device, || resource.completion_queues(index)).await
+                self.objects(session, (device, kind), || resource.completion_queues(index)).await
             }
-            Kind::MemoryRegion => self.objects(session, device, || resource.memory_regions(index)).await,
+            Kind::MemoryRegion => {
+                self.objects(session, (device, kind), || resource.memory_regions(index)).await
+            }
             Kind::ProtectionDomain => {
-                self.objects(session, device, || resource.protection_domains(index)).await
+                self.objects(session, (device, kind), || resource.protection_domains(index)).await
             }
-            Kind::Context => self.objects(session, device, || resource.contexts(index)).await,
+            Kind::Context => self.objects(session, (device, kind), || resource.contexts(index)).await,
             Kind::SharedReceiveQueue => {
-                self.objects(session, device, || resource.shared_receive_queues(index)).await
+                self.objects(session, (device, kind), || resource.shared_receive_queues(index)).await
             }
             Kind::FrmrPools => {
                 let pools = pools(&session.handle, index, session.style().details > 1).await?;
@@ -224,7 +228,7 @@ impl Selection {
     async fn objects<R: Resource + Shown>(
         &self,
         session: &mut Session<'_>,
-        device: &Device,
+        (device, kind): (&Device, Kind),
         query: impl Fn() -> Query<R>,
     ) -> Result<()> {
         let style = session.style();
@@ -246,7 +250,15 @@ impl Selection {
             None => Vec::new(),
         };
         if objects.is_empty() {
-            objects = query().matching(|object| self.wants(object)).await?;
+            let mut listing = query().stream();
+            while let Some(object) = listing.next().await {
+                match object {
+                    Ok(object) if self.wants(&object) => objects.push(object),
+                    Ok(_) => {}
+                    // One object, and the list goes on; or the end of it, and what came before is good.
+                    Err(error) => session.problem(&anyhow::Error::from(error).context(doing(device, kind))),
+                }
+            }
         }
         self.print(session, objects)
     }

@@ -125,7 +125,7 @@ impl Filterable for CompletionQueue {
 
     fn cell(&self, filter: &str) -> Option<Cell<'_>> {
         match filter {
-            "cqn" => Some(self.cqn.into()),
+            "cqn" => self.cqn.map(Cell::from),
             "users" => self.users.map(Cell::from),
             "poll-ctx" => self.poll_context.map(|context| context.as_str().into()),
             "pid" => self.owner.pid().map(Cell::from),
@@ -140,7 +140,7 @@ impl Shown for CompletionQueue {
 
     fn row(&self, view: &View<'_>) -> Row {
         let mut row = Row::of_device(self.device_index, &self.device_name);
-        row.field("cqn", self.cqn);
+        row.maybe("cqn", self.cqn);
         row.maybe("cqe", self.cqe);
         row.maybe("users", self.users);
         row.maybe("poll-ctx", self.poll_context.map(|context| context.as_str()));
@@ -164,7 +164,7 @@ impl Filterable for MemoryRegion {
 
     fn cell(&self, filter: &str) -> Option<Cell<'_>> {
         match filter {
-            "mrn" => Some(self.mrn.into()),
+            "mrn" => self.mrn.map(Cell::from),
             "rkey" => self.rkey.map(Cell::from),
             "lkey" => self.lkey.map(Cell::from),
             "mrlen" => self.length.map(Cell::from),
@@ -180,7 +180,7 @@ impl Shown for MemoryRegion {
 
     fn row(&self, view: &View<'_>) -> Row {
         let mut row = Row::of_device(self.device_index, &self.device_name);
-        row.field("mrn", self.mrn);
+        row.maybe("mrn", self.mrn);
         row.hex("rkey", self.rkey);
         row.hex("lkey", self.lkey);
         row.maybe("mrlen", self.length);
@@ -197,7 +197,7 @@ impl Filterable for ProtectionDomain {
 
     fn cell(&self, filter: &str) -> Option<Cell<'_>> {
         match filter {
-            "pdn" => Some(self.pdn.into()),
+            "pdn" => self.pdn.map(Cell::from),
             "users" => self.users.map(Cell::from),
             "pid" => self.owner.pid().map(Cell::from),
             "ctxn" => self.ctxn.map(Cell::from),
@@ -211,7 +211,7 @@ impl Shown for ProtectionDomain {
 
     fn row(&self, view: &View<'_>) -> Row {
         let mut row = Row::of_device(self.device_index, &self.device_name);
-        row.field("pdn", self.pdn);
+        row.maybe("pdn", self.pdn);
         row.hex("local_dma_lkey", self.local_dma_lkey);
         row.maybe("users", self.users);
         row.hex("unsafe_global_rkey", self.unsafe_global_rkey);

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use tokio_util::sync::CancellationToken;
 
 use super::output::{Printer, Row, Style};
@@ -53,6 +53,11 @@ impl Host for LocalHost {
         Sysfs::new("/sys")
     }
 }
+
+/// There is no such device or port.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct NotHere(String);
 
 /// One run of a command.
 pub(super) struct Session<'a> {
@@ -109,7 +114,7 @@ impl Session<'_> {
     pub(super) async fn device(&self, name: &str) -> Result<Device> {
         let devices = self.handle.device().list().await?;
         let device = devices.into_iter().find(|device| device.name == name);
-        device.with_context(|| format!("there is no RDMA device {name:?} here"))
+        device.ok_or_else(|| NotHere(format!("there is no RDMA device {name:?} here")).into())
     }
 
     /// The devices a target names, each with the ports it names; without a target all.
@@ -141,7 +146,10 @@ fn ports_of(device: Device, choice: PortChoice) -> Result<(Device, Vec<u32>)> {
         PortChoice::Without => Vec::new(),
         PortChoice::One(port) if (1..=device.port_count).contains(&port) => vec![port],
         PortChoice::One(port) => {
-            bail!("{} has no port {port}: its ports are 1 to {}", device.name, device.port_count)
+            let ports = device.port_count;
+            return Err(
+                NotHere(format!("{} has no port {port}: its ports are 1 to {ports}", device.name)).into()
+            );
         }
     };
     Ok((device, ports))

@@ -219,9 +219,8 @@ fn mode_text(mode: &QpCounterMode) -> String {
     if !names.is_empty() {
         text.push_str(&format!("{} ", names.join(",")));
     }
-    text.push_str("on");
-    if let Some(on) = mode.optional_counters {
-        text.push_str(&format!(" optional-counters {}", on_off(on)));
-    }
+    // What a kernel does not know is off in it.
+    let optional = on_off(mode.optional_counters.unwrap_or(false));
+    text.push_str(&format!("on optional-counters {optional}"));
     text
 }

@@ -15,6 +15,14 @@ pub(super) fn of(object: Object) -> &'static str {
     }
 }
 
+/// What there is.
+pub(super) const ALL: &str = "\
+Usage: rdma-operator [OPTIONS] OBJECT {COMMAND | help}
+       rdma-operator [OPTIONS] [-f] -b FILE
+OBJECTS are dev, link, resource, system, statistic, monitor, gid
+Options: -j JSON, -p pretty, -d details, -dd driver details, -r raw, -o one line each, -V version, -b batch, -f force
+";
+
 const DEV: &str = "\
 Usage: rdma-operator [OPTIONS] dev COMMAND
   show [DEV]                                  devices

@@ -5,6 +5,16 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, anyhow, bail};
 
+/// Not a fault: `help` stands where a keyword is wanted.
+#[derive(Debug, thiserror::Error)]
+#[error("help is wanted")]
+pub(super) struct HelpWanted;
+
+/// Whether the word asks for help; it may be cut short as every keyword.
+pub(super) fn is_help(word: &str) -> bool {
+    is_prefix(word, "help")
+}
+
 /// The words of a command, taken one by one. Error texts begin with the words taken so far.
 #[derive(Debug)]
 pub(super) struct Words<'a> {
@@ -48,6 +58,9 @@ impl<'a> Words<'a> {
             return default.ok_or_else(|| anyhow!("{}: what? {}", self.path, one_of(table)));
         };
         let Some((name, value)) = find(table, word) else {
+            if is_help(word) {
+                return Err(HelpWanted.into());
+            }
             bail!("{}: {word:?} is not known here; {}", self.path, one_of(table));
         };
         self.next();
@@ -69,6 +82,7 @@ impl<'a> Words<'a> {
     pub(super) fn expect(&mut self, keyword: &str) -> Result<()> {
         match self.next() {
             Some(word) if is_prefix(word, keyword) => Ok(()),
+            Some("help") => Err(HelpWanted.into()),
             Some(word) => bail!("{}: {keyword:?} is wanted here, not {word:?}", self.path),
             None => bail!("{}: {keyword:?} is missing", self.path),
         }
@@ -80,6 +94,17 @@ impl<'a> Words<'a> {
     /// Says what is missing.
     pub(super) fn value(&mut self, what: &str) -> Result<&'a str> {
         self.next().with_context(|| format!("{}: {what} is missing", self.path))
+    }
+
+    /// The name of something new; `help` is none.
+    ///
+    /// # Errors
+    /// Says what is missing.
+    pub(super) fn new_name(&mut self) -> Result<String> {
+        match self.value("the name of the new device")? {
+            "help" => Err(HelpWanted.into()),
+            name => Ok(name.to_owned()),
+        }
     }
 
     /// A number.

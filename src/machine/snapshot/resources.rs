@@ -29,9 +29,9 @@ pub(super) async fn of(handle: &Handle, index: u32, device: &str) -> Option<Reso
                 }
             })
             .collect(),
-        cqs: cqs.into_iter().map(|cq| object(cq.cqn, cq.owner)).collect(),
-        mrs: mrs.into_iter().map(|mr| object(mr.mrn, mr.owner)).collect(),
-        pds: pds.into_iter().map(|pd| object(pd.pdn, pd.owner)).collect(),
+        cqs: cqs.into_iter().filter_map(|cq| Some(object(cq.cqn?, cq.owner))).collect(),
+        mrs: mrs.into_iter().filter_map(|mr| Some(object(mr.mrn?, mr.owner))).collect(),
+        pds: pds.into_iter().filter_map(|pd| Some(object(pd.pdn?, pd.owner))).collect(),
         ctxs: ctxs.into_iter().map(|ctx| object(ctx.ctxn, ctx.owner)).collect(),
         srqs: srqs.into_iter().map(|srq| object(srq.srqn, srq.owner)).collect(),
         cm_ids: cm_ids.into_iter().map(|id| object(id.cm_idn, id.owner)).collect(),

@@ -57,9 +57,12 @@ impl<T> Table<T> {
         let mut objects = Vec::new();
         let take = |message| {
             for entry in self.read(message)? {
-                let object = self.view(entry)?;
-                if keep(&object) {
-                    objects.push(object);
+                let device = entry.device_name.clone();
+                match self.view(entry) {
+                    Ok(object) if keep(&object) => objects.push(object),
+                    Ok(_) => {}
+                    // One object does not spoil the others; no kernel has sent such a thing yet.
+                    Err(error) => tracing::warn!(%device, %error, "left out of a list"),
                 }
             }
             Ok(())
@@ -79,9 +82,12 @@ fn give_up(handle: &Handle, error: Error) -> Error {
     error
 }
 
-/// The objects of a list, one by one: only what has arrived is held, not the list.
+/// The objects of a list, one by one: only a few datagrams of 32 KiB are held, however long the list and however slow
+/// the reader.
+///
+/// A socket and a thread of its own serve it (see [`BlockingSocket`](crate::nl::BlockingSocket)), so that nothing else
+/// waits behind it.
 pub struct Listing<T> {
-    handle: Handle,
     replies: Replies,
     entries: vec::IntoIter<Entry>,
     table: Table<T>,
@@ -89,15 +95,16 @@ pub struct Listing<T> {
 
 impl<T> Listing<T> {
     fn new(handle: &Handle, message: NldevMessage, table: Table<T>) -> Self {
-        let replies = handle.send_dump(message);
-        Self { handle: handle.clone(), replies, entries: Vec::new().into_iter(), table }
+        let replies = Replies::of_own_socket(handle.clone(), message);
+        Self { replies, entries: Vec::new().into_iter(), table }
     }
 
     /// The next object; `None` after the last one of a complete list.
     ///
     /// # Errors
-    /// See [`Replies::next`]. Nothing comes after an error of the list; an object whose id is missing is an error of
-    /// its own.
+    /// See [`Replies::next`]; the handle's timeout is for one call, not for the list. [`Error::Send`] if there is no
+    /// socket or thread. Nothing comes after an error of the list. An object that lacks what its view must have is
+    /// an [`Error::MissingAttribute`] of its own, and the list goes on.
     pub async fn next(&mut self) -> Option<Result<T>> {
         loop {
             if let Some(entry) = self.entries.next() {
@@ -107,7 +114,7 @@ impl<T> Listing<T> {
                 Ok(entries) => self.entries = entries,
                 Err(error) => {
                     self.replies.end();
-                    return Some(Err(give_up(&self.handle, error)));
+                    return Some(Err(error));
                 }
             }
         }
@@ -194,6 +201,9 @@ impl<R: Resource> Query<R> {
     /// # Errors
     /// EINVAL if there is no such device or port; what the driver says of an object it cannot describe, which ends
     /// the list.
+    ///
+    /// An object that lacks what its view must have, such as the number of a QP, is left out and logged;
+    /// [`stream`](Self::stream) tells of it.
     pub async fn list(self) -> Result<Vec<R>> {
         self.matching(|_| true).await
     }
@@ -207,7 +217,8 @@ impl<R: Resource> Query<R> {
         self.table(&message).list(&self.scope.handle, message, keep).await
     }
 
-    /// All of them, one by one as they arrive.
+    /// All of them, one by one, read from the kernel as they are asked for: the list is not a moment's, and objects come
+    /// and go while it is read.
     pub fn stream(self) -> Listing<R> {
         let message = self.scope.list_message(R::COMMAND);
         let table = self.table(&message);

@@ -155,8 +155,10 @@ impl StatsHandle {
     /// # Errors
     /// EINVAL in auto mode or if the QP is not bound to it, EPERM.
     pub async fn unbind_qp(&self, device: u32, port: u32, lqpn: u32, counter: u32) -> Result<()> {
-        let mut attributes = place(device, port);
-        attributes.extend([OF_QPS, NldevAttribute::StatCounterId(counter), NldevAttribute::ResLqpn(lqpn)]);
+        // Attributes and order of rdma(8); the kernel does not read the mode.
+        let mut attributes = vec![NldevAttribute::StatMode(CounterMode::Manual.number()), OF_QPS];
+        attributes.extend(place(device, port));
+        attributes.extend([NldevAttribute::StatCounterId(counter), NldevAttribute::ResLqpn(lqpn)]);
         self.handle.doit(NldevMessage::new(NldevCommand::StatDel, attributes)).await.map(drop)
     }
 

@@ -3,6 +3,7 @@
 mod blocking;
 pub(in crate::nl) mod fixtures;
 mod kernel;
+mod listing;
 mod monitor;
 mod requests;
 mod resources;

@@ -26,7 +26,7 @@ fn show(event: &Event) -> Option<String> {
         Event::NetdevRename { netdev_index, netdev_name } => {
             format!("[NETDEV_RENAME]\t netdev {netdev_index} {netdev_name}")
         }
-        Event::Unknown(..) | Event::Resync => return None,
+        Event::Unknown { .. } | Event::Resync => return None,
     })
 }
 
@@ -50,17 +50,25 @@ async fn recorded_events_are_those_printed() {
 }
 
 #[test]
-fn event_without_its_attributes_is_a_resync() {
+fn event_without_its_attributes_keeps_its_type() {
     // As the kernel sends it when the network device lives in another namespace.
     for kind in 0..=5 {
-        let Message { attributes } = Message { attributes: vec![NldevAttribute::EventType(kind)] };
-        assert_eq!(event(attributes), Event::Resync);
+        let attributes = vec![NldevAttribute::EventType(kind)];
+        assert_eq!(event(attributes.clone()), Event::Unknown { kind, attributes });
     }
-    assert_eq!(event(Vec::new()), Event::Resync);
+    let part = vec![
+        NldevAttribute::DevIndex(3),
+        NldevAttribute::DevName("x".into()),
+        NldevAttribute::PortIndex(1),
+        NldevAttribute::EventType(2),
+    ];
+    assert_eq!(event(part.clone()), Event::Unknown { kind: 2, attributes: part });
 }
 
-struct Message {
-    attributes: Vec<NldevAttribute>,
+#[test]
+fn event_without_a_type_is_a_resync() {
+    assert_eq!(event(Vec::new()), Event::Resync);
+    assert_eq!(event(vec![NldevAttribute::DevIndex(3)]), Event::Resync);
 }
 
 fn event(attributes: Vec<NldevAttribute>) -> Event {
@@ -70,7 +78,7 @@ fn event(attributes: Vec<NldevAttribute>) -> Event {
 #[test]
 fn unknown_event_keeps_its_attributes() {
     let attributes = vec![NldevAttribute::DevIndex(1), NldevAttribute::EventType(99)];
-    assert_eq!(event(attributes.clone()), Event::Unknown(99, attributes));
+    assert_eq!(event(attributes.clone()), Event::Unknown { kind: 99, attributes });
 }
 
 #[test]

@@ -3,17 +3,17 @@
 use super::{CounterMode, Entry, Missing, Owner, QpType, require};
 use crate::nl::packet::{AttributeList, NldevAttribute, number::*};
 
-/// A hardware counter and its value.
+/// A hardware counter and its value (`rdma_nl_stat_hwcounter_entry()`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HwCounter {
     /// The driver's name for it.
     pub name: String,
-    /// Value; what it counts is the driver's.
+    /// Value; what it counts, in which unit and since when is the driver's.
     pub value: u64,
 }
 
-/// Counters of a port (`STAT_GET`). Disabled optional counters are left out.
+/// Counters of a port (`stat_get_doit_default_counter()`). Disabled optional counters are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PortCounters {
@@ -64,7 +64,7 @@ fn entries(attributes: &[NldevAttribute]) -> impl Iterator<Item = &[NldevAttribu
         .filter_map(NldevAttribute::as_nested)
 }
 
-/// A counter a port has, whether it counts or not.
+/// A counter a port has, whether it counts or not (`RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY` of `STAT_GET_STATUS`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CounterStatus {
@@ -76,7 +76,7 @@ pub struct CounterStatus {
     pub enabled: Option<bool>,
 }
 
-/// Which counters a port has (`STAT_GET_STATUS`). Since 5.16.
+/// Which counters a port has (`nldev_stat_get_counter_status_doit()`). Since 5.16.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PortCounterStatus {
@@ -122,7 +122,7 @@ impl PortCounterStatus {
     }
 }
 
-/// How a port's QPs are bound to counters (`STAT_GET` with `STAT_MODE`).
+/// How a port's QPs are bound to counters (`STAT_GET` with `STAT_MODE`, `stat_get_doit_qp()`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct QpCounterMode {
@@ -221,7 +221,7 @@ impl QpCounter {
     }
 }
 
-/// Counters of a memory region: page faults and the like.
+/// Counters of a memory region: page faults and the like (`fill_stat_mr_entry()`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MrCounters {

@@ -69,7 +69,7 @@ impl Entry {
     }
 }
 
-/// Who made an object.
+/// Who made an object (`fill_res_name_pid()`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Owner {
@@ -98,7 +98,7 @@ impl Owner {
     }
 }
 
-/// A detail only the driver understands; sent when driver details are asked for.
+/// A detail only the driver understands (`RDMA_NLDEV_ATTR_DRIVER`); sent when driver details are asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DriverDetail {

@@ -153,7 +153,7 @@ impl PhysState {
 }
 
 kernel_enum! {
-    /// `RDMA_NLDEV_SYS_ATTR_NETNS_MODE`: which network namespaces see a device.
+    /// `RDMA_NLDEV_SYS_ATTR_NETNS_MODE` (`include/uapi/rdma/rdma_netlink.h`): which network namespaces see a device.
     NetnsMode(u8), else "unknown" {
         /// Only the one the device is in.
         Exclusive = 0 "exclusive",
@@ -163,7 +163,7 @@ kernel_enum! {
 }
 
 kernel_enum! {
-    /// `enum rdma_nl_dev_type`: kind of a sub-device.
+    /// `enum rdma_nl_dev_type` (`include/uapi/rdma/rdma_netlink.h`): kind of a sub-device.
     DeviceType(u8), else "unknown" {
         /// Subnet management interface of a multi-plane device.
         Smi = 1 "smi",
@@ -171,7 +171,7 @@ kernel_enum! {
 }
 
 kernel_enum! {
-    /// `enum rdma_nl_name_assign_type`: who named a device.
+    /// `enum rdma_nl_name_assign_type` (`include/uapi/rdma/rdma_netlink.h`): who named a device.
     NameAssignType(u8), else "unknown" {
         /// Not known, most often the kernel.
         Unknown = 0 "unknown",

@@ -3,7 +3,7 @@
 use super::{Entry, Missing, require};
 use crate::nl::packet::{AttributeList, Nested, NldevAttribute, number::*};
 
-/// What the regions of a pool have in common.
+/// What the regions of a pool have in common (`RDMA_NLDEV_ATTR_FRMR_POOL_KEY`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FrmrPoolKey {
     /// Address translation service.
@@ -12,7 +12,7 @@ pub struct FrmrPoolKey {
     pub access_flags: u32,
     /// The driver's own part.
     pub vendor_key: u64,
-    /// DMA blocks a region can map.
+    /// How many DMA blocks a region can map.
     pub num_dma_blocks: u64,
 }
 
@@ -28,7 +28,7 @@ impl FrmrPoolKey {
     }
 }
 
-/// A pool (`FRMR_POOLS_GET`). Since 7.1.
+/// A pool (`RDMA_NLDEV_ATTR_FRMR_POOL_ENTRY` of `FRMR_POOLS_GET`). Since 7.1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FrmrPool {

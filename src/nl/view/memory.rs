@@ -11,8 +11,8 @@ pub struct CompletionQueue {
     pub device_index: u32,
     /// Name of the device.
     pub device_name: String,
-    /// Id.
-    pub cqn: u32,
+    /// Id; kernels before 5.1 send none.
+    pub cqn: Option<u32>,
     /// Entries it can hold.
     pub cqe: Option<u32>,
     /// Objects that use it.
@@ -46,7 +46,7 @@ impl Resource for CompletionQueue {
         Ok(Self {
             device_index,
             device_name,
-            cqn: require!(attributes.get_u32(RDMA_NLDEV_ATTR_RES_CQN)),
+            cqn: attributes.get_u32(RDMA_NLDEV_ATTR_RES_CQN),
             cqe: attributes.get_u32(RDMA_NLDEV_ATTR_RES_CQE),
             users: attributes.get_u64(RDMA_NLDEV_ATTR_RES_USECNT),
             poll_context: attributes.get_u8(RDMA_NLDEV_ATTR_RES_POLL_CTX).map(PollContext::from),
@@ -67,8 +67,8 @@ pub struct MemoryRegion {
     pub device_index: u32,
     /// Name of the device.
     pub device_name: String,
-    /// Id.
-    pub mrn: u32,
+    /// Id; kernels before 5.1 send none.
+    pub mrn: Option<u32>,
     /// Remote key; only for a reader with CAP_NET_ADMIN.
     pub rkey: Option<u32>,
     /// Local key; only for a reader with CAP_NET_ADMIN.
@@ -100,7 +100,7 @@ impl Resource for MemoryRegion {
         Ok(Self {
             device_index,
             device_name,
-            mrn: require!(attributes.get_u32(RDMA_NLDEV_ATTR_RES_MRN)),
+            mrn: attributes.get_u32(RDMA_NLDEV_ATTR_RES_MRN),
             rkey: attributes.get_u32(RDMA_NLDEV_ATTR_RES_RKEY),
             lkey: attributes.get_u32(RDMA_NLDEV_ATTR_RES_LKEY),
             length: attributes.get_u64(RDMA_NLDEV_ATTR_RES_MRLEN),
@@ -120,8 +120,8 @@ pub struct ProtectionDomain {
     pub device_index: u32,
     /// Name of the device.
     pub device_name: String,
-    /// Id.
-    pub pdn: u32,
+    /// Id; kernels before 5.1 send none.
+    pub pdn: Option<u32>,
     /// Local DMA key; only for a reader with CAP_NET_ADMIN.
     pub local_dma_lkey: Option<u32>,
     /// Unsafe global remote key; only when there is one, for a reader with CAP_NET_ADMIN.
@@ -153,7 +153,7 @@ impl Resource for ProtectionDomain {
         Ok(Self {
             device_index,
             device_name,
-            pdn: require!(attributes.get_u32(RDMA_NLDEV_ATTR_RES_PDN)),
+            pdn: attributes.get_u32(RDMA_NLDEV_ATTR_RES_PDN),
             local_dma_lkey: attributes.get_u32(RDMA_NLDEV_ATTR_RES_LOCAL_DMA_LKEY),
             unsafe_global_rkey: attributes.get_u32(RDMA_NLDEV_ATTR_RES_UNSAFE_GLOBAL_RKEY),
             users: attributes.get_u64(RDMA_NLDEV_ATTR_RES_USECNT),
@@ -206,7 +206,7 @@ impl Resource for UserContext {
     }
 }
 
-/// An object as the driver itself describes it.
+/// An object as the driver itself describes it (`RDMA_NLDEV_ATTR_RES_RAW`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RawResource {

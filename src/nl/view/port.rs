@@ -21,7 +21,7 @@ pub struct Port {
     pub lid: Option<u32>,
     /// Local identifier of the subnet manager; InfiniBand ports only.
     pub sm_lid: Option<u32>,
-    /// LID mask count; InfiniBand ports only.
+    /// LID mask count: how many low bits of the LID are free to choose a path by; InfiniBand ports only.
     pub lmc: Option<u8>,
     /// Logical state.
     pub state: Option<PortState>,

@@ -137,7 +137,7 @@ kernel_enum! {
 }
 
 kernel_enum! {
-    /// `enum rdma_nl_counter_mode`: how QPs are bound to counters.
+    /// `enum rdma_nl_counter_mode` (`include/uapi/rdma/rdma_netlink.h`): how QPs are bound to counters.
     CounterMode(u32), else "unknown" {
         /// Not at all.
         None = 0 "none",

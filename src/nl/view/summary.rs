@@ -17,7 +17,7 @@ pub struct ResourceSummary {
     pub attributes: Vec<NldevAttribute>,
 }
 
-/// One kind of object.
+/// One kind of object (`fill_res_info_entry()`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SummaryEntry {

@@ -3,7 +3,7 @@
 use super::{DriverId, Missing, NetnsMode, require};
 use crate::nl::packet::{AttributeList, NldevAttribute, number::*};
 
-/// What `SYS_GET` shows. A setting the kernel does not know yet is `None`.
+/// What `SYS_GET` shows (`nldev_sys_get_doit()`). A setting the kernel does not know yet is `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SystemInfo {
@@ -36,7 +36,7 @@ impl SystemInfo {
     }
 }
 
-/// A char device as `GET_CHARDEV` shows it. The reply does not say whose it is.
+/// A char device as `GET_CHARDEV` shows it (`nldev_get_chardev()`). The reply does not say whose it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CharDevice {

@@ -126,7 +126,7 @@ fn as_rdma_shows(context: PollContext) -> &'static str {
 fn completion_queues_are_those_printed() {
     check(&["res_cq_d", "res_cq_dd"], |case| {
         let show = |cq: &CompletionQueue| {
-            let mut line = format!("dev {} cqn {}", cq.device_name, cq.cqn);
+            let mut line = format!("dev {} cqn {}", cq.device_name, cq.cqn.unwrap());
             add(&mut line, "cqe", cq.cqe);
             add(&mut line, "users", cq.users);
             add(&mut line, "poll-ctx", cq.poll_context.map(as_rdma_shows));
@@ -147,7 +147,7 @@ fn completion_queues_are_those_printed() {
 fn memory_regions_are_those_printed() {
     check(&["res_mr", "res_mr_dd"], |case| {
         let show = |mr: &MemoryRegion| {
-            let mut line = format!("dev {} mrn {}", mr.device_name, mr.mrn);
+            let mut line = format!("dev {} mrn {}", mr.device_name, mr.mrn.unwrap());
             add(&mut line, "rkey", mr.rkey.map(|key| format!("{key:#x}")));
             add(&mut line, "lkey", mr.lkey.map(|key| format!("{key:#x}")));
             add(&mut line, "mrlen", mr.length);
@@ -163,7 +163,7 @@ fn memory_regions_are_those_printed() {
 fn protection_domains_are_those_printed() {
     check(&["res_pd", "res_pd_dd"], |case| {
         let show = |pd: &ProtectionDomain| {
-            let mut line = format!("dev {} pdn {}", pd.device_name, pd.pdn);
+            let mut line = format!("dev {} pdn {}", pd.device_name, pd.pdn.unwrap());
             add(&mut line, "local_dma_lkey", pd.local_dma_lkey.map(|key| format!("{key:#x}")));
             add(&mut line, "users", pd.users);
             add(&mut line, "ctxn", pd.ctxn);

@@ -1,0 +1,157 @@
+//! The soft devices that a simulated kernel makes.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv6Addr};
+
+use super::state::State;
+use super::words::{eui64, gid, guid, mac};
+use crate::machine::document::{Device, Gid, Netdev, Port, Uverbs};
+
+/// RDMA_DRIVER_RXE and RDMA_DRIVER_SIW.
+const DRIVERS: [u32; 2] = [14, 18];
+/// Counters of rxe's `hw_counters`.
+const RXE_COUNTERS: [&str; 15] = [
+    "ack_deferred",
+    "completer_retry_err",
+    "duplicate_request",
+    "link_downed",
+    "out_of_seq_request",
+    "rcvd_pkts",
+    "rcvd_rnr_err",
+    "rcvd_seq_err",
+    "rdma_recvs",
+    "rdma_sends",
+    "retry_exceeded_err",
+    "retry_rnr_exceeded_err",
+    "send_err",
+    "send_rnr_err",
+    "sent_pkts",
+];
+
+/// A new rxe or siw device on `netdev`.
+pub(super) fn device(state: &State, kind: &str, name: &str, netdev: &Netdev) -> Device {
+    let rxe = kind == "rxe";
+    let own = netdev.mac.as_deref().and_then(mac).map_or(0, eui64);
+    let number = state.free_uverbs();
+    let driver = DRIVERS[usize::from(!rxe)];
+    let counters = rxe.then(|| {
+        let names = RXE_COUNTERS.iter().copied();
+        let more = ["sent_bytes", "rcvd_bytes"].into_iter().filter(|_| state.release.rxe_has_counters());
+        let mut files: BTreeMap<String, String> =
+            names.chain(more).map(|name| (name.to_owned(), "0".to_owned())).collect();
+        files.insert("lifespan".to_owned(), "12".to_owned());
+        files
+    });
+    let port = Port {
+        number: 1,
+        link_layer: "Ethernet".to_owned(),
+        state: String::new(),
+        phys_state: String::new(),
+        rate: Some("2.5 Gb/sec (1X SDR)".to_owned()),
+        cap_mask: Some(if rxe { 0x10000 } else { 0x90000 }),
+        lid: Some(0),
+        sm_lid: Some(0),
+        lmc: Some(0),
+        subnet_prefix: None,
+        netdev: Some(netdev.name.clone()),
+        gid_table_size: if rxe { 1024 } else { 1 },
+        gids: Vec::new(),
+        pkeys: rxe.then(|| vec!["0xffff".to_owned()]),
+        umad: None,
+        issm: None,
+        counters: (rxe && state.release.rxe_has_counters()).then(BTreeMap::new),
+        hw_counters: counters,
+        optional_counters: None,
+    };
+    Device {
+        index: state.next_index,
+        // kobject_set_name: a slash cannot be in a file name.
+        name: name.replace('/', "!"),
+        node_type: if rxe { "CA" } else { "RNIC" }.to_owned(),
+        protocol: Some(if rxe { "roce" } else { "iw" }.to_owned()),
+        node_guid: guid(own),
+        sys_image_guid: guid(own),
+        firmware: None,
+        cap_flags: Some(if rxe { 0x1c0_0122_3c76 } else { 0x20_0000 }),
+        adaptive_moderation: Some(false),
+        // RDMA_NAME_ASSIGN_TYPE_USER
+        name_assign_type: state.release.has_name_assign_type().then_some(1),
+        device_type: None,
+        parent: None,
+        driver: None,
+        movable: rxe && state.release.rxe_disassociates(),
+        removable: true,
+        hca_type: None,
+        board_id: None,
+        parent_netdev: rxe.then(|| netdev.name.clone()),
+        pci: None,
+        uverbs: Some(Uverbs {
+            name: format!("uverbs{number}"),
+            dev: format!("231:{}", 192 + number),
+            abi: Some(if rxe { 2 } else { 1 }),
+            driver_id: Some(driver),
+        }),
+        hw_counters: None,
+        ports: vec![port],
+    }
+}
+
+/// Brings ports and GID tables of soft devices in line with their netdevs.
+pub(super) fn follow_netdevs(state: &mut State) {
+    let netdevs = state.machine.netdevs.clone();
+    for device in state.machine.devices.iter_mut().filter(|device| device.removable) {
+        let rxe = device.parent_netdev.is_some();
+        let Some(port) = device.ports.first_mut() else { continue };
+        let Some(netdev) = netdevs.iter().find(|netdev| Some(&netdev.name) == port.netdev.as_ref()) else {
+            continue;
+        };
+        let up = netdev.up && netdev.carrier;
+        if up { "ACTIVE" } else { "DOWN" }.clone_into(&mut port.state);
+        if up { "LinkUp" } else { "Disabled" }.clone_into(&mut port.phys_state);
+        port.gids = if rxe { rxe_gids(netdev, &netdevs) } else { siw_gids(netdev) };
+    }
+}
+
+/// Of the netdev and of the VLANs on it: first the default one, made of the MAC.
+fn rxe_gids(netdev: &Netdev, netdevs: &[Netdev]) -> Vec<Gid> {
+    let mut found: Vec<(Ipv6Addr, &str)> = Vec::new();
+    let family = netdevs.iter().filter(|child| child.lower.as_deref() == Some(&*netdev.name));
+    for member in std::iter::once(netdev).chain(family) {
+        let default = member
+            .mac
+            .as_deref()
+            .and_then(mac)
+            .map(|mac| Ipv6Addr::from_bits(0xfe80 << 112 | u128::from(eui64(mac))));
+        let addresses = member.addresses.iter().filter_map(|text| match text.split('/').next()?.parse() {
+            Ok(IpAddr::V4(address)) => Some(address.to_ipv6_mapped()),
+            Ok(IpAddr::V6(address)) => Some(address),
+            Err(_) => None,
+        });
+        for address in default.into_iter().filter(|_| member.name == netdev.name).chain(addresses) {
+            if !found.contains(&(address, &member.name)) {
+                found.push((address, &member.name));
+            }
+        }
+    }
+    let slots = (0..).zip(found);
+    slots
+        .map(|(index, (address, netdev))| Gid {
+            index,
+            gid: gid(address),
+            gid_type: Some("RoCE v2".to_owned()),
+            netdev: Some(netdev.to_owned()),
+        })
+        .collect()
+}
+
+/// The MAC and zeros.
+fn siw_gids(netdev: &Netdev) -> Vec<Gid> {
+    let [a, b, c, d, e, f] = netdev.mac.as_deref().and_then(mac).unwrap_or_default();
+    let bits = u64::from_be_bytes([a, b, c, d, e, f, 0, 0]);
+    vec![Gid {
+        index: 0,
+        gid: gid(Ipv6Addr::from_bits(u128::from(bits) << 64)),
+        gid_type: Some("IB/RoCE v1".to_owned()),
+        netdev: Some(netdev.name.clone()),
+    }]
+}

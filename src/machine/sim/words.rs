@@ -1,0 +1,104 @@
+//! The document's words and the kernel's numbers.
+
+use std::net::Ipv6Addr;
+
+/// `enum rdma_node_type`
+pub(super) fn node_type(word: &str) -> u8 {
+    number(&["CA", "SWITCH", "ROUTER", "RNIC", "USNIC", "USNIC_UDP", "UNSPECIFIED"], word, 1)
+}
+
+/// `enum ib_port_state`
+pub(super) fn port_state(word: &str) -> u8 {
+    number(&["NOP", "DOWN", "INIT", "ARMED", "ACTIVE", "ACTIVE_DEFER"], word, 0)
+}
+
+/// `enum ib_port_phys_state`
+pub(super) fn phys_state(word: &str) -> u8 {
+    const WORDS: [&str; 7] = [
+        "Sleep",
+        "Polling",
+        "Disabled",
+        "PortConfigurationTraining",
+        "LinkUp",
+        "LinkErrorRecovery",
+        "PhyTest",
+    ];
+    number(&WORDS, word, 1)
+}
+
+/// `enum ib_qp_type`
+pub(super) fn qp_type(word: &str) -> u8 {
+    number(&["SMI", "GSI", "RC", "UC", "UD", "RAW_IPV6", "RAW_ETHERTYPE"], word, 0)
+}
+
+/// `enum ib_qp_state`
+pub(super) fn qp_state(word: &str) -> u8 {
+    number(&["RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"], word, 0)
+}
+
+/// Place of `word` in `words`, counted from `first`.
+fn number(words: &[&str], word: &str, first: u8) -> u8 {
+    let place = words.iter().position(|candidate| *candidate == word).unwrap_or(0);
+    u8::try_from(place).unwrap_or(0).saturating_add(first)
+}
+
+/// Linux error numbers by name.
+const ERRNOS: [(&str, i32); 14] = [
+    ("EPERM", 1),
+    ("ENOENT", 2),
+    ("EIO", 5),
+    ("ENXIO", 6),
+    ("EAGAIN", 11),
+    ("ENOMEM", 12),
+    ("EACCES", 13),
+    ("EBUSY", 16),
+    ("ENODEV", 19),
+    ("EINVAL", 22),
+    ("ENODATA", 61),
+    ("EOPNOTSUPP", 95),
+    ("ETIMEDOUT", 110),
+    ("EREMOTEIO", 121),
+];
+
+/// `EINVAL` → 22
+pub fn errno(name: &str) -> Option<i32> {
+    ERRNOS.iter().find(|(known, _)| *known == name).map(|(_, number)| *number)
+}
+
+/// 22 → `EINVAL`
+pub fn errno_name(number: i32) -> Option<&'static str> {
+    ERRNOS.iter().find(|(_, known)| *known == number).map(|(name, _)| *name)
+}
+
+/// `231:192` → major and minor.
+pub(super) fn device_number(text: &str) -> Option<(u64, u64)> {
+    let (major, minor) = text.split_once(':')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// `huge_encode_dev`
+pub(super) fn encode_device(major: u64, minor: u64) -> u64 {
+    (minor & 0xff) | (major << 8) | ((minor & !0xff) << 12)
+}
+
+/// `00:00:5e:00:53:70` → its bytes.
+pub(super) fn mac(text: &str) -> Option<[u8; 6]> {
+    let bytes: Option<Vec<u8>> = text.split(':').map(|byte| u8::from_str_radix(byte, 16).ok()).collect();
+    bytes?.try_into().ok()
+}
+
+/// `addrconf_addr_eui48`: the interface id of a MAC.
+pub(super) fn eui64([a, b, c, d, e, f]: [u8; 6]) -> u64 {
+    u64::from_be_bytes([a ^ 2, b, c, 0xff, 0xfe, d, e, f])
+}
+
+/// A GUID as sysfs prints it.
+pub(super) fn guid(bits: u64) -> String {
+    let [a, b, c, d] = [48, 32, 16, 0].map(|shift| (bits >> shift) & 0xffff);
+    format!("{a:04x}:{b:04x}:{c:04x}:{d:04x}")
+}
+
+/// A GID as sysfs prints it.
+pub(super) fn gid(address: Ipv6Addr) -> String {
+    address.segments().map(|group| format!("{group:04x}")).join(":")
+}
