@@ -42,33 +42,7 @@ fn number(words: &[&str], word: &str, first: u8) -> u8 {
     u8::try_from(place).unwrap_or(0).saturating_add(first)
 }
 
-/// Linux error numbers by name.
-const ERRNOS: [(&str, i32); 14] = [
-    ("EPERM", 1),
-    ("ENOENT", 2),
-    ("EIO", 5),
-    ("ENXIO", 6),
-    ("EAGAIN", 11),
-    ("ENOMEM", 12),
-    ("EACCES", 13),
-    ("EBUSY", 16),
-    ("ENODEV", 19),
-    ("EINVAL", 22),
-    ("ENODATA", 61),
-    ("EOPNOTSUPP", 95),
-    ("ETIMEDOUT", 110),
-    ("EREMOTEIO", 121),
-];
-
-/// `EINVAL` → 22
-pub fn errno(name: &str) -> Option<i32> {
-    ERRNOS.iter().find(|(known, _)| *known == name).map(|(_, number)| *number)
-}
-
-/// 22 → `EINVAL`
-pub fn errno_name(number: i32) -> Option<&'static str> {
-    ERRNOS.iter().find(|(_, known)| *known == number).map(|(name, _)| *name)
-}
+pub use super::super::errno::{name as errno_name, number as errno};
 
 /// `231:192` → major and minor.
 pub(super) fn device_number(text: &str) -> Option<(u64, u64)> {
