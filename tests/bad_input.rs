@@ -139,6 +139,15 @@ fn a_folder_that_is_no_sysfs_is_not_taken_for_a_host_without_rdma() {
 }
 
 #[test]
+fn a_snapshot_that_cannot_be_taken_or_written_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let nowhere = dir.path().join("no/such/folder");
+    let nowhere = nowhere.to_str().unwrap();
+    refuses_and_names(&["snapshot", "--sysfs", nowhere], 1, &["cannot read --sysfs", nowhere]);
+    refuses_and_names(&["snapshot", "-o", nowhere], 1, &["cannot write", nowhere, "No such file"]);
+}
+
+#[test]
 fn no_cluster_at_all_says_where_one_was_looked_for() {
     refuses_and_names(&["controller"], 1, &["--kubeconfig", "KUBECONFIG", "service account"]);
 }

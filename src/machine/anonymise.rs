@@ -26,6 +26,17 @@ const WORDS: [&str; 14] = [
 ];
 /// Keys whose values look like addresses and are none: four numbers with dots.
 const VERSIONS: [&str; 2] = ["firmware", "release"];
+/// Words that a document is made of. A host can have such a name, and then it gives nothing away.
+const VOCABULARY: &str = "apiversion kind machine metadata notes kernel release netnsmode copyonfork privilegedqkey \
+    monitor modules othernetns netdevs index name mac mtu up carrier addresses pci master lower devices nodetype \
+    protocol nodeguid sysimageguid firmware capflags adaptivemoderation nameassigntype type parent driver movable \
+    removable hcatype boardid parentnetdev address class vendor device numanode root physfn uverbs abi driverid \
+    hwcounters ports number linklayer state physstate rate capmask lid smlid lmc subnetprefix gidtablesize gids \
+    pkeys umad issm counters optionalcounters resources qps lqpn cqs mrs pds ctxs srqs cmids chardevices faults path \
+    errno infiniband infiniband_verbs infiniband_mad hw_counters gid_attrs types ndevs rdma_cm sys node_guid fw_ver \
+    ethernet loopback ipoib bridge rdma-operator.dev enx rocex";
+/// Keys of maps whose keys are names of files.
+const COUNTERS: [&str; 3] = ["counters", "hwCounters", "optionalCounters"];
 /// What host names become, again and again up to their length.
 const HOST: &str = "machine";
 
@@ -60,7 +71,11 @@ impl Machine {
                 value = replaced;
             }
         }
-        serde_json::from_value(value)
+        let mut machine: Self = serde_json::from_value(value)?;
+        if work.hosts.contains(&self.metadata.name.to_ascii_lowercase()) {
+            HOST.clone_into(&mut machine.metadata.name);
+        }
+        Ok(machine)
     }
 }
 
@@ -88,7 +103,10 @@ impl Work {
             Value::String(text) => Value::String(self.text(key, text)),
             Value::Array(items) => items.iter().map(|item| self.value(key, item)).collect(),
             Value::Object(entries) => {
-                entries.iter().map(|(key, value)| (self.text("", key), self.value(key, value))).collect()
+                let files = COUNTERS.contains(&key);
+                let name =
+                    |work: &mut Self, key: &str| if files { work.text("", key) } else { key.to_owned() };
+                entries.iter().map(|(key, value)| (name(self, key), self.value(key, value))).collect()
             }
             other => other.clone(),
         }
@@ -99,7 +117,7 @@ impl Work {
             return text.to_owned();
         }
         let text = if key == "boardId" { self.board(text) } else { text.to_owned() };
-        self.addresses(&self.without_hosts(&text), !VERSIONS.contains(&key))
+        self.addresses(&self.without_hosts(key, &text), !VERSIONS.contains(&key))
     }
 
     /// `MT_0000000838`: the number becomes that of the board in this document.
@@ -115,7 +133,7 @@ impl Work {
         format!("{}{number:0digits$}", text.get(..text.len() - digits).unwrap_or_default())
     }
 
-    fn without_hosts(&self, text: &str) -> String {
+    fn without_hosts(&self, key: &str, text: &str) -> String {
         let mut text = text.to_owned();
         for host in &self.hosts {
             let mut from = 0;
@@ -128,8 +146,12 @@ impl Work {
                 let before = start.checked_sub(1).and_then(|index| text.as_bytes().get(index).copied());
                 let inside = letter(before) || letter(text.as_bytes().get(end).copied());
                 // A short name is part of many words.
-                if host.len() >= 4 || !inside {
-                    let pseudonym: String = HOST.chars().cycle().take(host.len()).collect();
+                let common = host.len() < 4 || VOCABULARY.contains(host.as_str());
+                if !common || (key == "notes" && !inside) {
+                    let mut pseudonym: String = HOST.chars().cycle().take(host.len()).collect();
+                    if pseudonym == *host {
+                        pseudonym = "x".repeat(host.len());
+                    }
                     text.replace_range(start..end, &pseudonym);
                 }
                 from = end;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::document::{KIND, Machine};
-use super::locate::{Step, line};
+use super::locate::{Step, line, options};
 use super::{check_devices, errno, words};
 
 /// `apiVersion` of the document.
@@ -29,7 +29,7 @@ impl Machine {
     /// The first line that is no YAML, has an unknown key or a value of the wrong kind, or contradicts the rest.
     pub fn load(text: &str, origin: &str) -> Result<Self, Error> {
         let error = |line, message| Error { origin: origin.to_owned(), line, message };
-        let machine: Self = serde_saphyr::from_str(text).map_err(|wrong| {
+        let machine: Self = serde_saphyr::from_str_with_options(text, options()).map_err(|wrong| {
             let line = wrong.location().map_or(1, |location| location.line());
             error(line.max(1), plain(&wrong, text))
         })?;

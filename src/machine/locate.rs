@@ -14,6 +14,13 @@ pub(super) enum Step {
     Item(usize),
 }
 
+/// How documents are read: a host with thousands of functions has millions of values.
+pub(super) fn options() -> serde_saphyr::Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_events: 50_000_000, max_nodes: 20_000_000 },
+    }
+}
+
 /// The line, from 1, of the value that `path` leads to; of a value that is not there, that of what it should be in.
 /// `None` where the text is no YAML.
 pub(super) fn line(text: &str, path: &[Step]) -> Option<u64> {
@@ -21,8 +28,9 @@ pub(super) fn line(text: &str, path: &[Step]) -> Option<u64> {
 }
 
 fn exact(text: &str, path: &[Step]) -> Option<u64> {
-    let found =
-        serde_saphyr::with_deserializer_from_str(text, |deserializer| Find(path).deserialize(deserializer));
+    let found = serde_saphyr::with_deserializer_from_str_with_options(text, options(), |deserializer| {
+        Find(path).deserialize(deserializer)
+    });
     found.ok().flatten().filter(|line| *line > 0)
 }
 

@@ -6,7 +6,7 @@
 //! "$.devices[?@.name=='mlx5_1'].ports[0].netdev": enp27s0f0np0   # this, wherever the path leads
 //! "$.devices[*].name": [mlx5_0, mlx5_1]      # these, in this order
 //! "$.devices[*]": {count: 12}                # so many
-//! "$.devices[*].firmware": ~^28              # texts with a match of this regular expression
+//! "$.devices[*].firmware": "~^28"            # texts with a match of this regular expression
 //! "$.devices[*].parent": absent              # nothing, or only null
 //! ```
 

@@ -2,16 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod expect;
-mod host;
 mod rows;
 mod snapshot;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use host::Recorded;
 use rdma_operator::inventory::{Collector, Dirty, Inventory, Kernel};
-use rdma_operator::machine::Machine;
+use rdma_operator::machine::{Machine, Simulator};
 
 /// The recorded machines of this repository.
 fn recorded() -> PathBuf {
@@ -41,7 +39,7 @@ fn machine(name: &str) -> Machine {
 }
 
 async fn inventory(machine: &Machine) -> Inventory {
-    let host = Arc::new(Recorded::new(machine.clone()));
+    let host = Arc::new(Simulator::new(machine.clone()));
     let mut collector = Collector::new(Arc::new(Kernel::new(host)));
     collector.collect(&Inventory::default(), &Dirty::all()).await
 }

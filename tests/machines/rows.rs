@@ -1,18 +1,18 @@
 //! Rows of the list of known troubles that a recorded machine shows.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rdma_operator::inventory::movable::Movable;
-use rdma_operator::inventory::{Collector, Dirty, GidType, Identity, Inventory, Kernel};
-use rdma_operator::machine::Machine;
+use rdma_operator::inventory::{Collector, Dirty, GidType, Identity, Inventory, Kernel, Watch, watch};
+use rdma_operator::machine::{Machine, Simulator};
 
-use super::host::Recorded;
 use super::{documents, inventory, load, machine, recorded};
 
 /// The inventory of `machine` after it has been that of `before`.
 async fn afterwards(before: &Machine, machine: &Machine, dirty: &Dirty) -> Inventory {
     let last = inventory(before).await;
-    let kernel = Arc::new(Kernel::new(Arc::new(Recorded::new(machine.clone()))));
+    let kernel = Arc::new(Kernel::new(Arc::new(Simulator::new(machine.clone()))));
     Collector::new(kernel).collect(&last, dirty).await
 }
 
@@ -31,26 +31,57 @@ async fn b13_only_rdma_devices_are_looked_at_and_no_node_but_uverbs_is_needed() 
     }
 }
 
-#[tokio::test]
-async fn b18_devices_that_come_later_are_found() {
-    let (empty, later) = (machine("empty-node"), machine("soft-roce-node"));
-    let before = inventory(&empty).await;
-    assert!(before.devices.is_empty() && !before.system.rdma && before.problems.is_empty());
-    let after = afterwards(&empty, &later, &Dirty::all()).await;
-    assert_eq!(after, inventory(&later).await);
-    assert!(after.system.rdma && after.devices.len() == 2);
+/// Follows a machine until its inventory is as wanted; how long that took, of a clock that does not wait.
+async fn until(watch: &mut Watch, wanted: impl Fn(&Inventory) -> bool) -> Duration {
+    let start = tokio::time::Instant::now();
+    let wanted = |inventory: &Option<Arc<Inventory>>| inventory.as_deref().is_some_and(&wanted);
+    let reached = tokio::time::timeout(Duration::from_secs(120), watch.inventory.wait_for(wanted)).await;
+    reached.expect("in two minutes").expect("it is followed");
+    start.elapsed()
 }
 
-#[tokio::test]
+fn follow(host: &Simulator) -> Watch {
+    watch(Arc::new(Kernel::new(Arc::new(host.clone()))))
+}
+
+#[tokio::test(start_paused = true)]
+async fn b18_devices_that_come_later_are_found() {
+    let later = machine("azure-ib-vf");
+    // The modules are loaded, and the driver is not: there is no device.
+    let mut early = later.clone();
+    early.devices.clear();
+    let host = Simulator::new(early);
+    let mut watch = follow(&host);
+    until(&mut watch, |found| found.devices.is_empty() && found.problems.is_empty()).await;
+    for device in later.devices.clone() {
+        host.plug(device);
+    }
+    let took = until(&mut watch, |found| found.devices.len() == 9).await;
+    assert!(took <= Duration::from_secs(2), "{took:?}");
+    let found = watch.inventory.borrow().clone().unwrap();
+    assert_eq!(found.devices, inventory(&later).await.devices);
+}
+
+#[tokio::test(start_paused = true)]
 async fn b19_functions_that_are_added_and_removed_come_and_go() {
     let all = machine("vf-300");
     let mut few = all.clone();
     few.devices.truncate(10);
-    let list = Dirty { list: true, ..Dirty::default() };
-    let (more, fewer) = (afterwards(&few, &all, &list).await, afterwards(&all, &few, &list).await);
-    assert_eq!(more.devices, inventory(&all).await.devices);
-    assert_eq!(fewer.devices.len(), 10);
-    assert!(fewer.devices.iter().all(|device| more.devices.contains(device)));
+    let host = Simulator::new(few);
+    let mut watch = follow(&host);
+    until(&mut watch, |found| found.devices.len() == 10).await;
+    for device in &all.devices[10..40] {
+        host.plug(device.clone());
+    }
+    let took = until(&mut watch, |found| found.devices.len() == 40).await;
+    assert!(took <= Duration::from_secs(2), "{took:?}");
+    for device in &all.devices[..5] {
+        assert!(host.unplug(&device.name));
+    }
+    let took = until(&mut watch, |found| found.devices.len() == 35).await;
+    assert!(took <= Duration::from_secs(2), "{took:?}");
+    let found = watch.inventory.borrow().clone().unwrap();
+    assert_eq!(found.devices, inventory(&all).await.devices[5..40]);
 }
 
 #[tokio::test]
@@ -164,11 +195,14 @@ async fn b32_a_kernel_without_netlink_rdma_is_a_state() {
     let found = inventory(&machine("empty-node")).await;
     assert!(!found.system.rdma && found.problems.is_empty());
     assert!(!found.netdevs.is_empty());
-    // sysfs is there, and netlink is not: devices are still found, with what sysfs tells.
-    let mut hidden = machine("irdma-quad-plus-mlx5");
-    hidden.kernel.modules.retain(|module| module != "ib_core");
-    let (found, full) = (inventory(&hidden).await, inventory(&machine("irdma-quad-plus-mlx5")).await);
-    assert!(found.system.rdma && found.problems.is_empty(), "{:?}", found.problems);
+    // Where only the socket is refused, devices are found with what sysfs tells, and that is a problem to be told.
+    let full = inventory(&machine("irdma-quad-plus-mlx5")).await;
+    let host = Simulator::new(machine("irdma-quad-plus-mlx5")).without_netlink();
+    let mut collector = Collector::new(Arc::new(Kernel::new(Arc::new(host))));
+    let found = collector.collect(&Inventory::default(), &Dirty::all()).await;
+    assert!(found.system.rdma && found.devices.len() == 5);
+    assert_eq!(found.problems.len(), 1, "{:?}", found.problems);
+    assert_eq!(found.problems[0].device, None);
     for device in &full.devices {
         let poor = found.device(&device.name).unwrap();
         assert_eq!(poor.identity, device.identity);
@@ -214,7 +248,8 @@ async fn b54_gids_are_read_again_after_an_address_has_gone() {
     after.netdevs[1].addresses.retain(|address| !address.starts_with("192.0.2."));
     after.devices[0].ports[0].gids.retain(|gid| gid.index != 1);
     let mut dirty = Dirty { netdevs: true, ..Dirty::default() };
-    dirty.gids_of.insert(0);
+    // eth0, as rtnetlink tells it.
+    dirty.addresses.insert(2);
     let found = afterwards(&before, &after, &dirty).await;
     let port = &found.device("rxe0").unwrap().ports[0];
     assert!(port.gids.iter().all(|gid| gid.index != 1));
@@ -232,4 +267,24 @@ async fn b57_every_gid_has_its_type() {
         let (gids, types) = (text.matches("\"gid\":").count(), text.matches("\"type\":\"").count());
         assert_eq!(types, gids, "{}", file.display());
     }
+}
+
+/// Sub-devices of multi-plane adapters, which no public listing shows whole.
+#[tokio::test]
+async fn a_sub_device_is_its_parents_companion() {
+    let mut machine = machine("dgx-h100");
+    machine.kernel.release = "6.12.57".into();
+    let mut smi = machine.devices[0].clone();
+    (smi.index, smi.name) = (40, "smi0".into());
+    (smi.device_type, smi.parent) = (Some("smi".into()), Some("mlx5_0".into()));
+    (smi.uverbs, smi.pci, smi.driver) = (None, None, None);
+    (smi.ports[0].umad, smi.ports[0].issm) = (Some("umad40".into()), None);
+    machine.devices.push(smi);
+    assert_eq!(machine.contradiction(), None);
+    let found = inventory(&machine).await;
+    assert_eq!(found.device("mlx5_0").unwrap().companions, ["smi0"]);
+    let smi = found.device("smi0").unwrap();
+    assert_eq!((smi.parent.as_deref(), smi.device_type.as_deref()), (Some("mlx5_0"), Some("smi")));
+    assert!(smi.uverbs.is_none() && smi.pci.is_none() && found.problems.is_empty(), "{:?}", found.problems);
+    assert_eq!(smi.ports[0].umad.as_deref(), Some("umad40"));
 }

@@ -237,6 +237,10 @@ impl Host for Simulator {
         state.machine.char_devices.iter().any(|node| node == name) || of_device(name)
     }
 
+    fn other_netns(&self) -> u32 {
+        self.shared.state().machine.kernel.other_netns
+    }
+
     fn connect(&self) -> nl::Result<nl::Handle> {
         let (connection, handle, _, _) = self.open()?;
         tokio::spawn(connection);

@@ -44,7 +44,7 @@ impl Release {
 
     /// `DEV_DIM` in the reply to GET.
     pub(super) fn has_dim(self) -> bool {
-        self.since(5, 8)
+        self.since(5, 3)
     }
 
     /// `NAME_ASSIGN_TYPE`, `DEV_TYPE` and `PARENT_NAME` in the reply to GET.

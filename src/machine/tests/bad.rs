@@ -156,3 +156,22 @@ fn what_is_missing_and_what_is_no_yaml_has_a_line_too() {
         assert!(error.starts_with("f:") && error.lines().count() == 1, "{text:?}: {error}");
     }
 }
+
+#[test]
+fn a_large_document_loads_and_what_is_wrong_at_its_end_has_a_line() {
+    let mut machine = Machine::load(GOOD, "good").unwrap();
+    let mut device = machine.devices[0].clone();
+    (device.uverbs, device.ports[0].umad, device.ports[0].issm) = (None, None, None);
+    device.ports[0].pkeys = Some(vec!["0x0000".into(); 128]);
+    for index in 2..1_300 {
+        device.index = index;
+        device.name = format!("mlx5_{index}");
+        machine.devices.push(device.clone());
+    }
+    let text = machine.to_yaml();
+    assert_eq!(Machine::load(&text, "large").as_ref(), Ok(&machine));
+    let bad = text.replace("mlx5_1299\n", "mlx5_1298\n");
+    let line = text.lines().position(|line| line.ends_with("mlx5_1299")).unwrap() + 1;
+    let error = Machine::load(&bad, "large").unwrap_err().to_string();
+    assert!(error.starts_with(&format!("large:{line}: device name mlx5_1298")), "{error}");
+}
