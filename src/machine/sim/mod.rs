@@ -113,6 +113,13 @@ impl Simulator {
         &self.shared.reads
     }
 
+    /// Serves one datagram as a socket would that had just been opened: the datagrams it answers with, or nothing
+    /// while the kernel works on it.
+    #[must_use]
+    pub fn exchange(&self, datagram: &[u8]) -> Option<Vec<Vec<u8>>> {
+        self.shared.serve(datagram, self.admin)
+    }
+
     /// The kernel had no room for notifications: every monitor's next read is ENOBUFS.
     pub fn overrun(&self) {
         for monitor in lock(&self.shared.monitors).iter() {

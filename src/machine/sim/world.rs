@@ -1,11 +1,13 @@
 //! What happens to a host that nobody asked its kernel for over NETLINK_RDMA.
 
+use super::answer::Answer;
 use super::effects::Effects;
 use super::soft;
 use super::state::State;
 use super::{Shared, Simulator};
 use crate::inventory::Change;
 use crate::machine::document::{Device, Fault, Netdev};
+use crate::nl::packet::{NldevAttribute as A, NldevCommand, NldevMessage};
 
 impl Simulator {
     fn change<T>(&self, change: impl FnOnce(&mut State, &mut Effects) -> T) -> T {
@@ -25,6 +27,19 @@ impl Simulator {
             state.machine.devices.push(device);
             index
         })
+    }
+
+    /// Somebody makes a soft link, as `rdma link add` does; the errno when that is refused.
+    ///
+    /// # Errors
+    /// As NEWLINK.
+    pub fn make_link(&self, name: &str, kind: &str, netdev: &str) -> Result<(), i32> {
+        let attributes = vec![A::DevName(name.into()), A::LinkType(kind.into()), A::NdevName(netdev.into())];
+        let request = NldevMessage::new(NldevCommand::NewLink, attributes);
+        match self.change(|state, effects| state.new_link(&request, effects)) {
+            Answer::Refused(errno, _) => Err(errno),
+            _ => Ok(()),
+        }
     }
 
     /// A device goes, whoever uses it; false when there is none of that name.

@@ -1,0 +1,125 @@
+//! What a row is.
+
+use rdma_operator::nl::packet::{NldevAttribute as A, NldevCommand as C};
+
+/// A kernel series that rows are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum On {
+    V6_12,
+    V7_3,
+}
+
+impl On {
+    pub(crate) const BOTH: [Self; 2] = [Self::V6_12, Self::V7_3];
+
+    pub(crate) fn release(self) -> &'static str {
+        match self {
+            Self::V6_12 => "6.12.117+deb13-amd64",
+            Self::V7_3 => "7.3.4+deb13-amd64",
+        }
+    }
+}
+
+/// Something that happens on a host. Each has the netdevs nd0, nd1 (dummies, up), vl0 (a VLAN on nd0), br0 (a
+/// bridge, up) and dn0 (a dummy, down), and no RDMA device.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Act {
+    /// A soft link: name, type, netdev.
+    Link(&'static str, &'static str, &'static str),
+    Up(&'static str),
+    Gone(&'static str),
+    Address(&'static str, &'static str),
+    /// The device fake0, which NEWLINK has not made.
+    Hardware,
+    /// A process opens a device and keeps it open.
+    Hold(&'static str),
+    /// No module of soft links is installed.
+    NoModules,
+    /// A network namespace besides the initial one.
+    OtherNetns,
+    Exclusive,
+    /// The requests come from a process without CAP_NET_ADMIN.
+    Nobody,
+}
+
+/// A part of a request.
+#[derive(Clone, Debug)]
+pub(crate) enum Part {
+    /// DEV_INDEX of the device of this name.
+    Dev(&'static str),
+    Is(A),
+}
+
+/// What is tried.
+#[derive(Clone, Debug)]
+pub(crate) enum Op {
+    Ask(C, Vec<Part>),
+    List(C, Vec<Part>),
+    Happens(Act),
+}
+
+/// What holds afterwards.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Then {
+    /// All devices by name, sorted.
+    Devices(&'static [&'static str]),
+    Port(&'static str, &'static str),
+    /// A slot with this GID.
+    Gid(&'static str, &'static str),
+    NoGid(&'static str, &'static str),
+    /// The best GID's slot is the one with this GID.
+    Best(&'static str, &'static str),
+}
+
+/// One row: operation × state × releases → errno, events, resulting state.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    pub(crate) on: &'static [On],
+    pub(crate) before: Vec<Act>,
+    pub(crate) op: Op,
+    /// 0: success; `None`: the kernel does not answer while the state lasts.
+    pub(crate) errno: Option<i32>,
+    pub(crate) then: Vec<Then>,
+    /// Notifications in their order, where the row is about them.
+    pub(crate) events: Option<&'static [&'static str]>,
+    /// Why no real kernel runs it.
+    pub(crate) only_simulated: Option<&'static str>,
+}
+
+impl Row {
+    pub(crate) fn new(name: &'static str, op: Op, errno: i32) -> Self {
+        let (before, then) = (Vec::new(), Vec::new());
+        Self { name, on: &On::BOTH, before, op, errno: Some(errno), then, events: None, only_simulated: None }
+    }
+
+    pub(crate) fn on(mut self, on: &'static [On]) -> Self {
+        self.on = on;
+        self
+    }
+
+    pub(crate) fn after(mut self, acts: &[Act]) -> Self {
+        self.before.extend(acts);
+        self
+    }
+
+    pub(crate) fn waits(mut self) -> Self {
+        self.errno = None;
+        self
+    }
+
+    pub(crate) fn then(mut self, then: &[Then]) -> Self {
+        self.then.extend(then);
+        self
+    }
+
+    pub(crate) fn events(mut self, events: &'static [&'static str]) -> Self {
+        self.events = Some(events);
+        self
+    }
+
+    pub(crate) fn simulated(mut self, why: &'static str) -> Self {
+        self.only_simulated = Some(why);
+        self
+    }
+}
