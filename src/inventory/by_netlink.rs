@@ -1,13 +1,13 @@
 //! One device as NETLINK_RDMA and sysfs show it together.
 
 use super::chardev;
-use super::collect::{driver, identity, is_soft, known_gids};
+use super::collect::{driver, identity, is_soft};
 use super::dirty::Dirty;
-use super::model::{Device, Driver, Port};
+use super::model::{Device, Driver, Inventory, Port};
 use super::movable::movable;
 use super::problems::Problems;
 use crate::nl;
-use crate::sysfs::Sysfs;
+use crate::sysfs::{Gid, MadNodes, Sysfs};
 
 /// Reads devices one by one.
 pub(super) struct ByNetlink<'a> {
@@ -15,18 +15,31 @@ pub(super) struct ByNetlink<'a> {
     pub(super) sysfs: &'a Sysfs,
     pub(super) release: &'a str,
     pub(super) dirty: &'a Dirty,
+    pub(super) last: &'a Inventory,
     pub(super) problems: &'a mut Problems,
+    pub(super) mad: Mad,
 }
 
 impl ByNetlink<'_> {
-    /// A device read anew, but for its GIDs where they are known and not dirty.
+    /// A device read anew, but for its tables where they are known and not dirty, and at a resync for what stays
+    /// the same while it lives.
     pub(super) async fn device(&mut self, device: nl::Device, known: Option<&Device>) -> Device {
         let name = device.name;
-        let pci = self.problems.ok(Some(&name), self.sysfs.pci(&name)).flatten();
+        let fixed = fixed(known, &name, self.dirty, self.last);
+        let pci = match fixed {
+            Some(fixed) => fixed.pci.clone(),
+            None => self.problems.ok(Some(&name), self.sysfs.pci(&name)).flatten(),
+        };
         let node = chardev::uverbs(self.handle, self.sysfs, device.index, &name).await;
         let (uverbs, driver_id) = self.problems.ok(Some(&name), node).flatten().unzip();
-        let module = self.sysfs.driver_module(&name);
-        let parent = self.problems.ok(Some(&name), self.sysfs.device_file(&name, "parent")).flatten();
+        let module = match fixed {
+            Some(fixed) => fixed.driver.module.clone(),
+            None => self.sysfs.driver_module(&name),
+        };
+        let parent = match fixed {
+            Some(fixed) if !fixed.is_soft() => None,
+            _ => self.problems.ok(Some(&name), self.sysfs.device_file(&name, "parent")).flatten(),
+        };
         let driver_name = driver(
             self.sysfs,
             driver_id.flatten(),
@@ -36,8 +49,7 @@ impl ByNetlink<'_> {
         );
         let mut ports = Vec::new();
         for number in 1..=device.port_count {
-            let gids = known_gids(known, number, self.dirty);
-            ports.push(self.port(device.index, &name, number, gids).await);
+            ports.push(self.port(device.index, &name, number, (known, fixed)).await);
         }
         let soft = is_soft(&driver_name);
         let netdev = ports.first().and_then(|port: &Port| port.netdev.clone());
@@ -72,7 +84,7 @@ impl ByNetlink<'_> {
                 set_state(port, self.problems.ok(Some(name), answer).as_ref());
             }
             if self.dirty.has_gids_of(index) {
-                port.gids = gids(self.sysfs, self.problems, name, port.number);
+                (port.gids, port.pkeys) = tables(self.sysfs, self.problems, name, port.number);
             }
         }
     }
@@ -82,7 +94,7 @@ impl ByNetlink<'_> {
         index: u32,
         device: &str,
         number: u32,
-        known: Option<Vec<crate::sysfs::Gid>>,
+        known: (Option<&Device>, Option<&Device>),
     ) -> Port {
         let answer = self.handle.port(index).get(number).await;
         let answer = self.problems.ok(Some(device), answer);
@@ -91,45 +103,86 @@ impl ByNetlink<'_> {
             sm_lid: answer.as_ref().and_then(|port| port.sm_lid),
             lmc: answer.as_ref().and_then(|port| port.lmc),
             subnet_prefix: answer.as_ref().and_then(|port| port.subnet_prefix),
-            ..port_of_sysfs(self.sysfs, self.problems, device, number, known)
+            ..port_of_sysfs(self.sysfs, (self.problems, self.dirty, &mut self.mad), device, number, known)
         };
         set_state(&mut port, answer.as_ref());
         port
     }
 }
 
-/// What only sysfs tells of a port.
+/// The MAD nodes of all ports, read when the first is asked for.
+#[derive(Default)]
+pub(super) struct Mad(Option<MadNodes>);
+
+impl Mad {
+    fn of(
+        &mut self,
+        sysfs: &Sysfs,
+        problems: &mut Problems,
+        device: &str,
+        port: u32,
+    ) -> (Option<String>, Option<String>) {
+        let nodes = self.0.get_or_insert_with(|| problems.ok(None, sysfs.mad_nodes()).unwrap_or_default());
+        nodes.get(&(device.to_owned(), port)).cloned().unwrap_or_default()
+    }
+}
+
+/// What stays the same while a device lives can be taken from the last inventory at a resync, unless something of
+/// the device could not be read then.
+pub(super) fn fixed<'a>(
+    known: Option<&'a Device>,
+    name: &str,
+    dirty: &Dirty,
+    last: &Inventory,
+) -> Option<&'a Device> {
+    let failed = || last.problems.iter().any(|problem| problem.device.as_deref() == Some(name));
+    known.filter(|known| known.name == name && !dirty.devices.contains(&known.index) && !failed())
+}
+
+/// What only sysfs tells of a port. `known` is the device as it was, and the same where what stays the same is good.
 pub(super) fn port_of_sysfs(
     sysfs: &Sysfs,
-    problems: &mut Problems,
+    (problems, dirty, mad): (&mut Problems, &Dirty, &mut Mad),
     device: &str,
     number: u32,
-    known: Option<Vec<crate::sysfs::Gid>>,
+    (known, fixed): (Option<&Device>, Option<&Device>),
 ) -> Port {
     let name = Some(device);
-    let (umad, issm) = problems.ok(name, sysfs.mad_nodes(device, number)).unwrap_or_default();
+    let port = |device: Option<&Device>| {
+        device.and_then(|device| device.ports.iter().find(|port| port.number == number)).cloned()
+    };
+    let clean = port(known.filter(|known| !dirty.has_gids_of(known.index)));
+    let (umad, issm) = mad.of(sysfs, problems, device, number);
+    let link_layer = match port(fixed) {
+        Some(fixed) => fixed.link_layer,
+        None => problems.ok(name, sysfs.port_file(device, number, "link_layer")).flatten(),
+    };
+    let (gids, pkeys) = match clean {
+        Some(clean) => (clean.gids, clean.pkeys),
+        None => tables(sysfs, problems, device, number),
+    };
     Port {
         number,
-        link_layer: problems.ok(name, sysfs.port_file(device, number, "link_layer")).flatten(),
+        link_layer,
         rate: problems.ok(name, sysfs.port_file(device, number, "rate")).flatten(),
-        gids: known.unwrap_or_else(|| gids(sysfs, problems, device, number)),
-        pkeys: problems.ok(name, sysfs.pkeys(device, number)).unwrap_or_default(),
+        gids,
+        pkeys,
         umad,
         issm,
         ..Port::default()
     }
 }
 
-/// The filled slots of a GID table that can be read.
-pub(super) fn gids(
+/// The filled slots of a port's GID table that can be read, and its partition keys.
+pub(super) fn tables(
     sysfs: &Sysfs,
     problems: &mut Problems,
     device: &str,
     port: u32,
-) -> Vec<crate::sysfs::Gid> {
+) -> (Vec<Gid>, Vec<u16>) {
     let (gids, failures) = sysfs.gids(device, port);
     failures.iter().for_each(|failure| problems.note(Some(device), failure));
-    gids
+    (gids, problems.ok(Some(device), sysfs.pkeys(device, port)).unwrap_or_default())
 }
 
 fn set_state(port: &mut Port, answer: Option<&nl::Port>) {

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::by_netlink::{gids, port_of_sysfs};
-use super::collect::{driver, identity, is_soft, known_gids};
+use super::by_netlink::{Mad, port_of_sysfs, tables};
+use super::collect::{driver, identity, is_soft};
 use super::dirty::Dirty;
 use super::model::{Device, Driver, Port};
 use super::movable::movable;
@@ -31,6 +31,7 @@ pub(super) struct BySysfs<'a> {
     pub(super) release: &'a str,
     pub(super) dirty: &'a Dirty,
     pub(super) problems: &'a mut Problems,
+    pub(super) mad: Mad,
 }
 
 impl BySysfs<'_> {
@@ -75,14 +76,14 @@ impl BySysfs<'_> {
                 self.set_state(&name, port);
             }
             if self.dirty.has_gids_of(index) {
-                port.gids = gids(self.sysfs, self.problems, &name, port.number);
+                (port.gids, port.pkeys) = tables(self.sysfs, self.problems, &name, port.number);
             }
         }
     }
 
     fn port(&mut self, device: &str, number: u32, known: Option<&Device>) -> Port {
-        let gids = known_gids(known, number, self.dirty);
-        let mut port = port_of_sysfs(self.sysfs, self.problems, device, number, gids);
+        let places = (&mut *self.problems, self.dirty, &mut self.mad);
+        let mut port = port_of_sysfs(self.sysfs, places, device, number, (known, None));
         let mut local = |name| self.port_file(device, number, name).and_then(|text| hex_or_decimal(&text));
         (port.lid, port.sm_lid) = (local("lid"), local("sm_lid"));
         port.lmc = local("lid_mask_count").and_then(|lmc| u8::try_from(lmc).ok());

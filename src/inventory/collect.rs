@@ -3,17 +3,17 @@
 
 use std::sync::Arc;
 
-use super::by_netlink::ByNetlink;
+use super::by_netlink::{ByNetlink, Mad};
 use super::by_sysfs::{BySysfs, Indexes};
 use super::dirty::Dirty;
 use super::gid::best_of;
 use super::host::Host;
 use super::kernel::Kernel;
-use super::model::{Device, Identity, Inventory, Netdev, NetnsMode, Port, Problem, System};
+use super::model::{Device, Identity, Inventory, Netdev, NetnsMode, Problem, System};
 use super::problems::Problems;
 use super::relation::relations;
 use crate::nl;
-use crate::sysfs::{self, Gid, Sysfs};
+use crate::sysfs::{self, Sysfs};
 
 /// Reads a host, again and again.
 #[derive(Debug)]
@@ -71,7 +71,8 @@ impl Collector {
             true => problems.ok(None, handle.device().list().await),
             false => None,
         };
-        let mut reader = ByNetlink { handle, sysfs, release, dirty, problems };
+        let mad = Mad::default();
+        let mut reader = ByNetlink { handle, sysfs, release, dirty, last, problems, mad };
         let mut devices = Vec::new();
         // What cannot be listed is not gone.
         let Some(listed) = listed else {
@@ -98,7 +99,8 @@ impl Collector {
             true => problems.ok(None, self.sysfs.devices()),
             false => None,
         };
-        let mut reader = BySysfs { sysfs: &self.sysfs, release: &self.release, dirty, problems };
+        let mut reader =
+            BySysfs { sysfs: &self.sysfs, release: &self.release, dirty, problems, mad: Mad::default() };
         let Some(listed) = listed else {
             return last.devices.iter().map(|known| refreshed_by_sysfs(&mut reader, last, known)).collect();
         };
@@ -187,12 +189,6 @@ fn relate(devices: &mut [Device], netdevs: &[Netdev]) {
         }
         device.netdevs = relations(device, netdevs);
     }
-}
-
-/// The GIDs of a port that need not be read again.
-pub(super) fn known_gids(known: Option<&Device>, port: u32, dirty: &Dirty) -> Option<Vec<Gid>> {
-    let known = known.filter(|known| !dirty.has_gids_of(known.index))?;
-    known.ports.iter().find(|known: &&Port| known.number == port).map(|known| known.gids.clone())
 }
 
 /// True for drivers without hardware.

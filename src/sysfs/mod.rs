@@ -7,6 +7,7 @@ mod gid;
 mod pci;
 mod tree;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,6 +45,9 @@ pub struct CharDevice {
 
 /// Result of a read.
 pub type Result<T> = std::result::Result<T, Failure>;
+
+/// `umad0` and `issm0` by device and port.
+pub type MadNodes = BTreeMap<(String, u32), (Option<String>, Option<String>)>;
 
 /// A sysfs.
 #[derive(Clone, Debug)]
@@ -212,20 +216,23 @@ impl Sysfs {
         Ok(keys)
     }
 
-    /// The user MAD and subnet manager nodes of a port: (`umad0`, `issm0`).
+    /// The user MAD and subnet manager nodes of all ports, by device and port: the class is read once.
     ///
     /// # Errors
     /// When the class folder is there and cannot be read.
-    pub fn mad_nodes(&self, device: &str, port: u32) -> Result<(Option<String>, Option<String>)> {
+    pub fn mad_nodes(&self) -> Result<MadNodes> {
         let class = Path::new("class/infiniband_mad");
-        let belongs = |name: &String| {
-            let file = |file: &str| self.read(&class.join(name).join(file)).ok().flatten();
-            file("ibdev").as_deref() == Some(device)
-                && file("port").and_then(|p| p.parse().ok()) == Some(port)
-        };
-        let nodes: Vec<String> = self.list(class)?.unwrap_or_default().into_iter().filter(belongs).collect();
-        let first = |prefix: &str| nodes.iter().find(|name| name.starts_with(prefix)).cloned();
-        Ok((first("umad"), first("issm")))
+        let mut nodes = MadNodes::new();
+        for name in self.list(class)?.unwrap_or_default() {
+            let file = |file: &str| self.read(&class.join(&name).join(file)).ok().flatten();
+            // A node that goes meanwhile is not there.
+            let place = file("ibdev").and_then(|device| Some((device, file("port")?.parse().ok()?)));
+            let Some(place) = place else { continue };
+            let (umad, issm) = nodes.entry(place).or_default();
+            let node = if name.starts_with("umad") { umad } else { issm };
+            node.get_or_insert(name);
+        }
+        Ok(nodes)
     }
 
     /// The verbs node of a device by scanning the class: for kernels without GET_CHARDEV (before 5.3).

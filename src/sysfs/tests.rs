@@ -127,6 +127,7 @@ fn mad_nodes_are_found_by_device_and_port() {
         (&format!("{class}/issm1/ibdev"), "mlx5_0\n"),
         (&format!("{class}/issm1/port"), "2\n"),
     ]);
-    assert_eq!(sysfs.mad_nodes("mlx5_0", 1).unwrap(), (Some("umad0".into()), None));
-    assert_eq!(sysfs.mad_nodes("mlx5_0", 2).unwrap(), (Some("umad1".into()), Some("issm1".into())));
+    let nodes = sysfs.mad_nodes().unwrap();
+    assert_eq!(nodes[&("mlx5_0".into(), 1)], (Some("umad0".into()), None));
+    assert_eq!(nodes[&("mlx5_0".into(), 2)], (Some("umad1".into()), Some("issm1".into())));
 }

@@ -1,6 +1,6 @@
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -222,6 +222,29 @@ async fn b54_a_gid_goes_with_its_address() {
     until(&mut watch, has).await;
     host.remove_address("eth0", "2001:db8:10::110/64");
     until(&mut watch, |inventory| !has(inventory)).await;
+}
+
+#[tokio::test]
+async fn a_resync_reads_of_a_device_only_what_can_change() {
+    for (name, number) in [("dgx-h100", 12), ("vf-300", 302)] {
+        let host = Simulator::new(machine(name));
+        let mut collector = Collector::new(Arc::new(Kernel::new(Arc::new(host.clone()))));
+        let first = collector.collect(&Inventory::default(), &Dirty::all()).await;
+        assert_eq!(first.devices.len(), number);
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let reads = host.reads();
+        let before = (count(&reads.files), count(&reads.folders), count(&reads.requests));
+        let mut again = collector.collect(&first, &Dirty::all_but_gids()).await;
+        let after = (count(&reads.files), count(&reads.folders), count(&reads.requests));
+        again.problems.clone_from(&first.problems);
+        assert_eq!(again, first, "{name}");
+        let devices = first.devices.len() as u64;
+        // Its rate, and which port its two MAD nodes are of.
+        assert!(after.0 - before.0 <= 5 * devices, "{name}: {} files", after.0 - before.0);
+        assert!(after.1 - before.1 <= 4, "{name}: {} folders", after.1 - before.1);
+        // Verbs node and port; the list, the settings.
+        assert!(after.2 - before.2 <= 2 * devices + 2, "{name}: {} requests", after.2 - before.2);
+    }
 }
 
 proptest! {

@@ -14,7 +14,8 @@ impl Reader<'_> {
             .flat_map(|status| status.counters)
             .filter_map(|counter| Some((counter.name, counter.enabled?)))
             .collect();
-        let (umad, issm) = self.sysfs.mad_nodes(device, number).unwrap_or_default();
+        let mut nodes = self.sysfs.mad_nodes().unwrap_or_default();
+        let (umad, issm) = nodes.remove(&(device.to_owned(), number)).unwrap_or_default();
         let mut hex =
             |name: &str| self.files.text(&format!("{folder}/{name}")).as_deref().and_then(number_of);
         let (cap_mask, lid, sm_lid) = (hex("cap_mask"), hex("lid"), hex("sm_lid"));
