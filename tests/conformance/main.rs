@@ -172,7 +172,7 @@ async fn the_simulator_behaves_as_every_row_says() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs a kernel with RDMA: cargo xtask test"]
+#[ignore = "needs root on Linux 6.12 or 7.3 with rxe and siw: run this program on a node of the lab"]
 async fn this_kernel_behaves_as_every_row_says() {
     let on = live::series();
     let mut world = live::Live::new();
