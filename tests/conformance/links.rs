@@ -32,7 +32,7 @@ pub(crate) fn rows() -> Vec<Row> {
             .events(&["register c0", "attach c0 nd0"]),
         Row::new("rxe on lo", add("c0", "rxe", "lo"), 0).then(&[Devices(&["c0"])]),
         Row::new("siw on lo", add("c0", "siw", "lo"), 0).then(&[Devices(&["c0"])]),
-        Row::new("rxe on a bridge", add("c0", "rxe", "br0"), 0).then(&[Devices(&["c0"])]),
+        Row::new("rxe on a bridge", add("c0", "rxe", "rb0"), 0).then(&[Devices(&["c0"])]),
         Row::new("rxe on a VLAN", add("c0", "rxe", "vl0"), EPERM).then(&[Devices(&[])]).events(&[]),
         Row::new("siw on a VLAN", add("c0", "siw", "vl0"), 0).then(&[Devices(&["c0"])]),
         Row::new("rxe on a netdev that is down", add("c0", "rxe", "dn0"), 0).then(&[Port("c0", "DOWN")]),

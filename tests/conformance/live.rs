@@ -13,11 +13,11 @@ use crate::row::{Act, On};
 const SET_UP: &str = "modprobe -a ib_uverbs rdma_ucm dummy bridge 8021q
     for n in nd0 nd1; do ip link show $n > /dev/null 2>&1 || ip link add $n type dummy; ip link set $n up; done
     ip link show vl0 > /dev/null 2>&1 || ip link add link nd0 name vl0 type vlan id 7; ip link set vl0 up
-    ip link show br0 > /dev/null 2>&1 || ip link add br0 type bridge; ip link set br0 up
+    ip link show rb0 > /dev/null 2>&1 || ip link add rb0 type bridge; ip link set rb0 up
     ip link show dn0 > /dev/null 2>&1 || ip link add dn0 type dummy; ip link set dn0 down";
-/// Takes away what a row has made.
+/// Takes away what a row has made, by the names that rows use: nobody else's.
 const CLEAN_UP: &str =
-    "for d in $(ls /sys/class/infiniband 2>/dev/null); do rdma link delete $d 2>/dev/null; done
+    "for d in c0 c1 c2 c9 'c!0' $(printf 'c%.0s' $(seq 63)); do rdma link delete $d 2>/dev/null; done
     rmmod fakehca 2>/dev/null
     ip netns delete rows 2>/dev/null
     for n in nd0 nd1 vl0; do ip -4 addr flush dev $n 2>/dev/null; done";
@@ -55,7 +55,7 @@ impl Live {
 
 impl Drop for Live {
     fn drop(&mut self) {
-        shell(&format!("{CLEAN_UP}\nfor n in vl0 nd0 nd1 br0 dn0; do ip link del $n; done"));
+        shell(&format!("{CLEAN_UP}\nfor n in vl0 nd0 nd1 rb0 dn0; do ip link del $n; done"));
     }
 }
 

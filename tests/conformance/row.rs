@@ -20,7 +20,7 @@ impl On {
     }
 }
 
-/// Something that happens on a host. Each has the netdevs nd0, nd1 (dummies, up), vl0 (a VLAN on nd0), br0 (a
+/// Something that happens on a host. Each has the netdevs nd0, nd1 (dummies, up), vl0 (a VLAN on nd0), rb0 (a
 /// bridge, up) and dn0 (a dummy, down), and no RDMA device.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Act {

@@ -16,7 +16,7 @@ netdevs:
   - {index: 2, name: nd0, kind: dummy, mac: "00:00:5e:00:53:01", mtu: 1500, up: true, carrier: true, addresses: ["fe80::200:5eff:fe00:5301/64"]}
   - {index: 3, name: nd1, kind: dummy, mac: "00:00:5e:00:53:02", mtu: 1500, up: true, carrier: true, addresses: ["fe80::200:5eff:fe00:5302/64"]}
   - {index: 4, name: vl0, kind: vlan, mac: "00:00:5e:00:53:01", mtu: 1500, up: true, carrier: true, lower: nd0}
-  - {index: 5, name: br0, kind: bridge, mac: "00:00:5e:00:53:03", mtu: 1500, up: true, carrier: true}
+  - {index: 5, name: rb0, kind: bridge, mac: "00:00:5e:00:53:03", mtu: 1500, up: true, carrier: true}
   - {index: 6, name: dn0, kind: dummy, mac: "00:00:5e:00:53:04", mtu: 1500, up: false, carrier: false}
 "#;
 
