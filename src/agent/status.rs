@@ -11,7 +11,7 @@ use crate::api::{
     SoftLinkState,
 };
 use crate::health::{self, device_health};
-use crate::inventory::{Device, GidScope, GidType, Inventory, NetnsMode, Port};
+use crate::inventory::{Device, GidScope, Inventory, NetnsMode, Port};
 use crate::plugin::PluginStatus;
 
 /// A status above this many bytes of JSON is shown without GIDs: an object of etcd is limited, and what is read by
@@ -226,19 +226,11 @@ fn node_port(port: &Port, inventory: &Inventory) -> NodePort {
             .map(|gid| NodeGid {
                 index: integer(gid.index),
                 gid: gid.gid.to_string(),
-                gid_type: gid_type(gid.gid_type).to_owned(),
+                gid_type: gid.gid_type.as_str().to_owned(),
                 scope: scope(gid.scope).to_owned(),
                 netdev: gid.netdev.clone(),
             })
             .collect(),
-    }
-}
-
-fn gid_type(kind: GidType) -> &'static str {
-    match kind {
-        GidType::IbOrRoceV1 => "IB/RoCE v1",
-        GidType::RoceV2 => "RoCE v2",
-        GidType::Unknown => "unknown",
     }
 }
 
@@ -260,7 +252,7 @@ fn count(number: usize) -> i32 {
 mod tests {
     use super::*;
     use crate::inventory::testing::{device, netdev};
-    use crate::inventory::{Gid, System};
+    use crate::inventory::{Gid, GidType, System};
 
     fn host() -> Inventory {
         Inventory {

@@ -65,8 +65,7 @@ fn wide(inventory: &Inventory) -> String {
                 device.uverbs.as_ref().map_or("-", |node| &node.name),
             ));
             lines.extend(port.gids.iter().map(|gid| {
-                let kind = serde_json::to_value(gid.gid_type).ok();
-                let kind = kind.as_ref().and_then(|kind| kind.as_str()).unwrap_or("unknown").to_owned();
+                let kind = gid.gid_type.as_str();
                 format!("  gid {}  {}  {kind}  netdev {}", gid.index, gid.gid, word(&gid.netdev))
             }));
         }

@@ -2,14 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::by_netlink::{Mad, port_of_sysfs, tables};
 use super::collect::{driver, identity, is_soft};
-use super::dirty::Dirty;
 use super::model::{Device, Driver, Port};
 use super::movable::movable;
-use super::problems::Problems;
+use super::reading::Reading;
 use crate::nl::{Guid, NodeType, PhysState, PortState};
-use crate::sysfs::{GidScope, Sysfs};
+use crate::sysfs::{self, GidScope};
 
 /// Where made-up indexes start; the kernel's own count from 0.
 const FIRST: u32 = 1 << 31;
@@ -27,64 +25,65 @@ impl Indexes {
 
 /// Reads devices one by one.
 pub(super) struct BySysfs<'a> {
-    pub(super) sysfs: &'a Sysfs,
-    pub(super) release: &'a str,
-    pub(super) dirty: &'a Dirty,
-    pub(super) problems: &'a mut Problems,
-    pub(super) mad: Mad,
+    pub(super) reading: Reading<'a>,
 }
 
 impl BySysfs<'_> {
     /// A device read anew, but for its GIDs where they are known and not dirty.
     pub(super) fn device(&mut self, index: u32, name: &str, known: Option<&Device>) -> Device {
-        let pci = self.problems.ok(Some(name), self.sysfs.pci(name)).flatten();
-        let module = self.sysfs.driver_module(name);
-        let parent = self.file(name, "parent");
-        let node_type = self.file(name, "node_type").and_then(|text| number(&text)).map(NodeType::from);
+        let reading = &mut self.reading;
+        let pci = reading.problems.ok(Some(name), reading.sysfs.pci(name)).flatten();
+        let module = reading.sysfs.driver_module(name);
+        let parent = reading.file(name, "parent");
+        let node_type = reading.file(name, "node_type").as_deref().and_then(sysfs::named_number);
+        let node_type = node_type.map(NodeType::from);
         // sysfs has no protocol; an RNIC that is no PCI function is siw.
         let protocol = (node_type == Some(NodeType::Rnic)).then(|| "iw".to_owned());
-        let driver_name = driver(self.sysfs, None, module.as_deref(), parent.is_some(), protocol.as_deref());
-        let numbers = self.problems.ok(Some(name), self.sysfs.ports(name)).unwrap_or_default();
+        let driver_name =
+            driver(reading.sysfs, None, module.as_deref(), parent.is_some(), protocol.as_deref());
+        let numbers = reading.problems.ok(Some(name), reading.sysfs.ports(name)).unwrap_or_default();
         let ports: Vec<Port> = numbers.into_iter().map(|number| self.port(name, number, known)).collect();
+        let reading = &mut self.reading;
         let soft = is_soft(&driver_name);
         let netdev = ports.first().and_then(|port| port.netdev.clone());
-        let node_guid = self.file(name, "node_guid").and_then(|text| text.parse().ok());
+        let node_guid = reading.file(name, "node_guid").and_then(|text| text.parse().ok());
         Device {
             index,
             name: name.to_owned(),
             identity: identity(pci.as_ref(), node_guid, soft, name),
-            movable: movable(&driver_name, self.release),
+            movable: movable(&driver_name, reading.release),
             driver: Driver { name: driver_name, module },
             node_type: node_type.map_or("unknown", |node_type| node_type.as_str()).to_owned(),
             protocol,
             node_guid,
-            sys_image_guid: self.file(name, "sys_image_guid").and_then(|text| text.parse().ok()),
-            firmware: self.file(name, "fw_ver").filter(|text| !text.is_empty()),
+            sys_image_guid: reading.file(name, "sys_image_guid").and_then(|text| text.parse().ok()),
+            firmware: reading.file(name, "fw_ver").filter(|text| !text.is_empty()),
             pci,
             parent_netdev: if soft { parent.or(netdev) } else { None },
-            uverbs: self.problems.ok(Some(name), self.sysfs.uverbs(name)).flatten(),
+            uverbs: reading.problems.ok(Some(name), reading.sysfs.uverbs(name)).flatten(),
             ports,
             ..Device::default()
         }
     }
 
-    /// A known device of which at most port states and GIDs are dirty.
-    pub(super) fn refresh(&mut self, device: &mut Device) {
-        let (index, name) = (device.index, device.name.clone());
+    /// A known device of which at most port states and tables are dirty.
+    pub(super) fn refreshed(&mut self, known: &Device) -> Device {
+        let mut device = self.reading.keep(known);
         for port in &mut device.ports {
-            if self.dirty.ports.contains(&(index, port.number)) {
-                self.set_state(&name, port);
+            if self.reading.dirty.ports.contains(&(known.index, port.number)) {
+                self.set_state(&known.name, port);
             }
-            if self.dirty.has_gids_of(index) {
-                (port.gids, port.pkeys) = tables(self.sysfs, self.problems, &name, port.number);
+            if self.reading.dirty.has_gids_of(known.index) {
+                (port.gids, port.pkeys) = self.reading.tables(&known.name, port.number);
             }
         }
+        device
     }
 
     fn port(&mut self, device: &str, number: u32, known: Option<&Device>) -> Port {
-        let places = (&mut *self.problems, self.dirty, &mut self.mad);
-        let mut port = port_of_sysfs(self.sysfs, places, device, number, (known, None));
-        let mut local = |name| self.port_file(device, number, name).and_then(|text| hex_or_decimal(&text));
+        let reading = &mut self.reading;
+        let mut port = reading.port(device, number, known, None);
+        let mut local = |name| reading.port_file(device, number, name).as_deref().and_then(sysfs::number);
         (port.lid, port.sm_lid) = (local("lid"), local("sm_lid"));
         port.lmc = local("lid_mask_count").and_then(|lmc| u8::try_from(lmc).ok());
         // The port's netdev is that of its first slot: of a child's slots the first comes later.
@@ -98,30 +97,10 @@ impl BySysfs<'_> {
     }
 
     fn set_state(&mut self, device: &str, port: &mut Port) {
-        let mut state = |name| self.port_file(device, port.number, name).and_then(|text| number(&text));
+        let mut state =
+            |name| self.reading.port_file(device, port.number, name).as_deref().and_then(sysfs::named_number);
         let (logical, physical) = (state("state"), state("phys_state"));
         port.state = logical.map(|state| PortState::from(state).as_str().to_owned());
         port.phys_state = physical.map(|state| PhysState::from(state).as_str().to_owned());
-    }
-
-    fn file(&mut self, device: &str, name: &str) -> Option<String> {
-        self.problems.ok(Some(device), self.sysfs.device_file(device, name)).flatten()
-    }
-
-    fn port_file(&mut self, device: &str, port: u32, name: &str) -> Option<String> {
-        self.problems.ok(Some(device), self.sysfs.port_file(device, port, name)).flatten()
-    }
-}
-
-/// `4: ACTIVE` → 4
-fn number(text: &str) -> Option<u8> {
-    text.split(':').next()?.trim().parse().ok()
-}
-
-/// `0x7`, `7`
-fn hex_or_decimal(text: &str) -> Option<u32> {
-    match text.strip_prefix("0x") {
-        Some(digits) => u32::from_str_radix(digits, 16).ok(),
-        None => text.parse().ok(),
     }
 }

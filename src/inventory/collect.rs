@@ -3,14 +3,15 @@
 
 use std::sync::Arc;
 
-use super::by_netlink::{ByNetlink, Mad};
+use super::by_netlink::ByNetlink;
 use super::by_sysfs::{BySysfs, Indexes};
 use super::dirty::Dirty;
 use super::gid::best_of;
 use super::host::Host;
 use super::kernel::Kernel;
-use super::model::{Device, Identity, Inventory, Netdev, NetnsMode, Problem, System};
+use super::model::{Device, Identity, Inventory, Netdev, NetnsMode, System};
 use super::problems::Problems;
+use super::reading::Reading;
 use super::relation::relations;
 use crate::nl;
 use crate::sysfs::{self, Sysfs};
@@ -43,9 +44,10 @@ impl Collector {
         let netdevs =
             if dirty.netdevs { self.netdevs(last, &mut problems).await } else { last.netdevs.clone() };
         dirty.follow_renames(last, &netdevs);
+        let reading = Reading::new(&self.sysfs, &self.release, &dirty, last, &mut problems);
         let mut devices = match &handle {
-            Some(handle) => self.by_netlink(handle, last, &dirty, &mut problems).await,
-            None => self.by_sysfs(last, &dirty, &mut problems),
+            Some(handle) => Self::by_netlink(handle, reading).await,
+            None => Self::by_sysfs(reading, &mut self.indexes),
         };
         let rdma = handle.is_some() || !devices.is_empty();
         let system = if dirty.everything {
@@ -55,29 +57,25 @@ impl Collector {
             System { rdma, rdma_cm: self.host.has_node("rdma_cm"), ..last.system.clone() }
         };
         devices.sort_by_key(|device| device.index);
-        relate(&mut devices, &netdevs);
+        // What follows from the rest came along with it.
+        if devices != last.devices || netdevs != last.netdevs {
+            relate(&mut devices, &netdevs);
+        }
         Inventory { system, devices, netdevs, problems: problems.0 }
     }
 
-    async fn by_netlink(
-        &self,
-        handle: &nl::Handle,
-        last: &Inventory,
-        dirty: &Dirty,
-        problems: &mut Problems,
-    ) -> Vec<Device> {
-        let (sysfs, release) = (&self.sysfs, self.release.as_str());
-        let listed = match dirty.everything || dirty.list || !dirty.devices.is_empty() {
-            true => problems.ok(None, handle.device().list().await),
+    async fn by_netlink(handle: &nl::Handle, reading: Reading<'_>) -> Vec<Device> {
+        let (last, dirty) = (reading.last, reading.dirty);
+        let mut reader = ByNetlink { handle, reading };
+        let listed = match dirty.needs_list() {
+            true => reader.reading.problems.ok(None, handle.device().list().await),
             false => None,
         };
-        let mad = Mad::default();
-        let mut reader = ByNetlink { handle, sysfs, release, dirty, last, problems, mad };
         let mut devices = Vec::new();
         // What cannot be listed is not gone.
         let Some(listed) = listed else {
             for known in &last.devices {
-                devices.push(refreshed(&mut reader, last, known).await);
+                devices.push(reader.refreshed(known).await);
             }
             return devices;
         };
@@ -85,37 +83,31 @@ impl Collector {
             let known = last.device_by_index(device.index);
             let same = known.filter(|known| known.name == device.name);
             devices.push(match same {
-                Some(same) if !dirty.everything && !dirty.devices.contains(&device.index) => {
-                    refreshed(&mut reader, last, same).await
-                }
+                Some(same) if !dirty.has_device(same.index) => reader.refreshed(same).await,
                 _ => reader.device(device, known).await,
             });
         }
         devices
     }
 
-    fn by_sysfs(&mut self, last: &Inventory, dirty: &Dirty, problems: &mut Problems) -> Vec<Device> {
-        let listed = match dirty.everything || dirty.list || !dirty.devices.is_empty() {
-            true => problems.ok(None, self.sysfs.devices()),
+    fn by_sysfs(reading: Reading<'_>, indexes: &mut Indexes) -> Vec<Device> {
+        let (last, dirty) = (reading.last, reading.dirty);
+        let mut reader = BySysfs { reading };
+        let listed = match dirty.needs_list() {
+            true => reader.reading.problems.ok(None, reader.reading.sysfs.devices()),
             false => None,
         };
-        let mut reader =
-            BySysfs { sysfs: &self.sysfs, release: &self.release, dirty, problems, mad: Mad::default() };
         let Some(listed) = listed else {
-            return last.devices.iter().map(|known| refreshed_by_sysfs(&mut reader, last, known)).collect();
+            return last.devices.iter().map(|known| reader.refreshed(known)).collect();
         };
-        let mut devices = Vec::new();
-        for name in listed.unwrap_or_default() {
-            let index = self.indexes.of(&name);
-            let known = last.device_by_index(index);
-            devices.push(match known {
-                Some(known) if !dirty.everything && !dirty.devices.contains(&index) => {
-                    refreshed_by_sysfs(&mut reader, last, known)
-                }
-                _ => reader.device(index, &name, known),
-            });
-        }
-        devices
+        let device = |name: String| {
+            let index = indexes.of(&name);
+            match last.device_by_index(index) {
+                Some(known) if !dirty.has_device(index) => reader.refreshed(known),
+                known => reader.device(index, &name, known),
+            }
+        };
+        listed.unwrap_or_default().into_iter().map(device).collect()
     }
 
     async fn system(&self, handle: Option<&nl::Handle>, problems: &mut Problems) -> System {
@@ -141,35 +133,11 @@ impl Collector {
     }
 
     async fn netdevs(&self, last: &Inventory, problems: &mut Problems) -> Vec<Netdev> {
-        let mut netdevs = match self.host.netdevs().await {
-            Ok(netdevs) => netdevs,
-            Err(message) => {
-                problems.say(None, "the list of netdevs", message);
-                return last.netdevs.clone();
-            }
-        };
-        // Kernels before 5.14 do not tell the function over rtnetlink.
-        for netdev in netdevs.iter_mut().filter(|netdev| netdev.pci.is_none()) {
-            if netdev.kind.is_none() || netdev.is_ipoib() {
-                netdev.pci = self.sysfs.netdev_pci(&netdev.name);
-            }
-        }
-        netdevs
+        self.host.netdevs().await.unwrap_or_else(|message| {
+            problems.say(None, "the list of netdevs", message);
+            last.netdevs.clone()
+        })
     }
-}
-
-async fn refreshed(reader: &mut ByNetlink<'_>, last: &Inventory, known: &Device) -> Device {
-    let mut device = known.clone();
-    reader.problems.keep(last, |problem: &Problem| problem.device.as_ref() == Some(&known.name));
-    reader.refresh(&mut device).await;
-    device
-}
-
-fn refreshed_by_sysfs(reader: &mut BySysfs<'_>, last: &Inventory, known: &Device) -> Device {
-    let mut device = known.clone();
-    reader.problems.keep(last, |problem| problem.device.as_ref() == Some(&known.name));
-    reader.refresh(&mut device);
-    device
 }
 
 /// Fills in what follows from the rest.

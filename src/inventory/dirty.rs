@@ -91,6 +91,16 @@ impl Dirty {
         }
     }
 
+    /// True when the list of devices has to be read.
+    pub(super) fn needs_list(&self) -> bool {
+        self.everything || self.list || !self.devices.is_empty()
+    }
+
+    /// True when all of this device has to be read.
+    pub(super) fn has_device(&self, index: u32) -> bool {
+        self.everything || self.devices.contains(&index)
+    }
+
     /// True when the GID table of this device has to be read.
     pub(super) fn has_gids_of(&self, index: u32) -> bool {
         self.gids || self.gids_of.contains(&index)

@@ -98,10 +98,18 @@ impl Host for LiveHost {
     fn netdevs(&self) -> BoxFuture<'_, Result<Vec<Netdev>, String>> {
         Box::pin(async {
             let handle = self.routes().map_err(|error| format!("the rtnetlink socket: {error}"))?;
-            netdevs(&handle).await.map_err(|error| {
+            let mut netdevs = netdevs(&handle).await.map_err(|error| {
                 *self.routes.lock().unwrap_or_else(PoisonError::into_inner) = None;
                 chain(&error)
-            })
+            })?;
+            // Kernels before 5.14 do not tell the function over rtnetlink.
+            let sysfs = self.sysfs();
+            for netdev in netdevs.iter_mut().filter(|netdev| netdev.pci.is_none()) {
+                if netdev.kind.is_none() || netdev.is_ipoib() {
+                    netdev.pci = sysfs.netdev_pci(&netdev.name);
+                }
+            }
+            Ok(netdevs)
         })
     }
 

@@ -13,6 +13,7 @@ mod model;
 pub mod movable;
 mod netdev;
 mod problems;
+mod reading;
 mod relation;
 #[cfg(test)]
 pub(crate) mod testing;

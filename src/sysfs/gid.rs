@@ -55,6 +55,18 @@ pub enum GidScope {
     Zero,
 }
 
+impl GidType {
+    /// The word of `gid_attrs/types`, or `unknown`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::IbOrRoceV1 => "IB/RoCE v1",
+            Self::RoceV2 => "RoCE v2",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 impl Sysfs {
     /// The filled slots of a port's GID table, ascending, and the slots that are there and cannot be read: each
     /// costs itself only. `EINVAL` is an empty slot. Tables are sparse and can be long (rxe: 1,024 slots).

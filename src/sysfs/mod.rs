@@ -275,6 +275,21 @@ fn is_rdma_module(name: &str) -> bool {
     name.starts_with("ib_") || name.starts_with("rdma_") || name.ends_with("_ib") || NAMES.contains(&name)
 }
 
+/// The number of a file that prints it as hex or as decimal: `0x7`, `7`.
+#[must_use]
+pub fn number(text: &str) -> Option<u32> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+/// The number of a file that prints its name behind it: `4: ACTIVE` → 4.
+#[must_use]
+pub fn named_number(text: &str) -> Option<u8> {
+    text.split_once(':')?.0.trim().parse().ok()
+}
+
 fn absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

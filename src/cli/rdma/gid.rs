@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use super::output::Row;
 use super::session::Session;
 use super::words::{Target, Words};
-use crate::inventory::{Gid, GidScope, GidType, best_gid};
+use crate::inventory::{Gid, GidScope, best_gid};
 use crate::nl::Device;
 
 /// What to do.
@@ -105,12 +105,7 @@ fn row(device: &Device, port: u32, gid: &Gid) -> Row {
     let mut row = Row::of_port(Some(device.index), &device.name, Some(port));
     row.field("index", gid.index);
     row.field("gid", gid.gid.to_string());
-    let kind = match gid.gid_type {
-        GidType::IbOrRoceV1 => "IB/RoCE v1",
-        GidType::RoceV2 => "RoCE v2",
-        GidType::Unknown => "unknown",
-    };
-    row.field("type", kind);
+    row.field("type", gid.gid_type.as_str());
     let scope = match gid.scope {
         GidScope::LinkLocal => "link",
         GidScope::Global => "global",

@@ -14,7 +14,7 @@ use super::document::{Device, KIND, Kernel, Machine, Metadata, NetnsMode, Uverbs
 use crate::inventory::movable::{Movable, movable};
 use crate::inventory::{Host, chardev};
 use crate::nl;
-use crate::sysfs::Sysfs;
+use crate::sysfs::{MadNodes, Sysfs};
 use files::Files;
 
 /// A host cannot be described at all.
@@ -38,7 +38,7 @@ pub async fn snapshot(host: Arc<dyn Host>, name: &str) -> Result<Machine, Error>
     let release = host.release();
     let mut files = Files::new(sysfs.clone());
     let found = host.netdevs().await.map_err(Error::Netdevs)?;
-    let netdevs = netdevs::netdevs(found, &sysfs, &mut files.notes);
+    let netdevs = netdevs::netdevs(found, &mut files.notes);
     let handle = match host.connect() {
         Ok(handle) => Some(handle),
         Err(error) if error.is_no_rdma() => None,
@@ -58,9 +58,10 @@ pub async fn snapshot(host: Arc<dyn Host>, name: &str) -> Result<Machine, Error>
         system(handle, &mut kernel).await;
         let mut listed = handle.device().list().await.map_err(Error::Netlink)?;
         listed.sort_by_key(|device| device.index);
+        let mad = sysfs.mad_nodes().unwrap_or_default();
+        let mut reader = Reader { handle, files: &mut files, sysfs: &sysfs, release: &release, mad };
         for device in listed {
             resources.extend(resources::of(handle, device.index, &device.name).await);
-            let mut reader = Reader { handle, files: &mut files, sysfs: &sysfs, release: &release };
             devices.push(reader.device(device).await);
         }
     }
@@ -137,6 +138,7 @@ struct Reader<'a> {
     files: &'a mut Files,
     sysfs: &'a Sysfs,
     release: &'a str,
+    mad: MadNodes,
 }
 
 impl Reader<'_> {

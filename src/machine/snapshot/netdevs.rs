@@ -2,15 +2,10 @@
 
 use super::super::document::{Machine, Netdev, NetdevKind};
 use crate::inventory;
-use crate::sysfs::Sysfs;
 
 /// The netdevs of the host in the document's words.
-pub(super) fn netdevs(found: Vec<inventory::Netdev>, sysfs: &Sysfs, notes: &mut Vec<String>) -> Vec<Netdev> {
-    let netdev = |mut netdev: inventory::Netdev| {
-        if netdev.pci.is_none() && (netdev.kind.is_none() || netdev.is_ipoib()) {
-            // Kernels before 5.14 do not tell it over rtnetlink.
-            netdev.pci = sysfs.netdev_pci(&netdev.name);
-        }
+pub(super) fn netdevs(found: Vec<inventory::Netdev>, notes: &mut Vec<String>) -> Vec<Netdev> {
+    let netdev = |netdev: inventory::Netdev| {
         let kind = kind(&netdev, notes);
         let bytes = if kind == NetdevKind::Ipoib { 20 } else { 6 };
         Netdev {

@@ -3,6 +3,7 @@
 use super::super::document::Port;
 use super::Reader;
 use crate::nl;
+use crate::sysfs;
 
 impl Reader<'_> {
     pub(super) async fn port(&mut self, index: u32, device: &str, number: u32) -> Port {
@@ -14,16 +15,14 @@ impl Reader<'_> {
             .flat_map(|status| status.counters)
             .filter_map(|counter| Some((counter.name, counter.enabled?)))
             .collect();
-        let mut nodes = self.sysfs.mad_nodes().unwrap_or_default();
-        let (umad, issm) = nodes.remove(&(device.to_owned(), number)).unwrap_or_default();
+        let (umad, issm) = self.mad.get(&(device.to_owned(), number)).cloned().unwrap_or_default();
         let mut hex =
-            |name: &str| self.files.text(&format!("{folder}/{name}")).as_deref().and_then(number_of);
+            |name: &str| self.files.text(&format!("{folder}/{name}")).as_deref().and_then(sysfs::number);
         let (cap_mask, lid, sm_lid) = (hex("cap_mask"), hex("lid"), hex("sm_lid"));
         let lmc = hex("lid_mask_count").and_then(|lmc| u8::try_from(lmc).ok());
         // netlink and sysfs tell the same; netlink's answer may fail where the driver's query does.
         let mut state = |name: &str| {
-            let text = self.files.text(&format!("{folder}/{name}"))?;
-            text.split_once(':').and_then(|(number, _)| number.trim().parse::<u8>().ok())
+            self.files.text(&format!("{folder}/{name}")).as_deref().and_then(sysfs::named_number)
         };
         let (logical, physical) = (state("state"), state("phys_state"));
         let logical = answer.as_ref().and_then(|port| port.state).or(logical.map(nl::PortState::from));
@@ -68,13 +67,5 @@ impl Reader<'_> {
             }
             None => "Polling",
         }
-    }
-}
-
-/// `0x7`, `7`
-fn number_of(text: &str) -> Option<u32> {
-    match text.strip_prefix("0x") {
-        Some(digits) => u32::from_str_radix(digits, 16).ok(),
-        None => text.parse().ok(),
     }
 }
