@@ -7,10 +7,6 @@ use crate::row::{Act, On, Op, Part, Row, Then};
 use Act::{Address, Gone, Hardware, Hold, Link, NoModules, Nobody, Up};
 use Then::{Best, Devices, Gid, NoGid, Port};
 
-const HOLDS: &str = "it would leave a process and a waiting kernel behind when it fails";
-const DROPS: &str = "the runner has every capability";
-const MODULES: &str = "the guest has its modules";
-
 /// NEWLINK.
 fn add(name: &str, kind: &str, netdev: &str) -> Op {
     let attributes = [A::DevName(name.into()), A::LinkType(kind.into()), A::NdevName(netdev.into())];
@@ -63,15 +59,12 @@ pub(crate) fn rows() -> Vec<Row> {
         Row::new("a name with a slash", add("c/0", "rxe", "nd0"), 0).then(&[Devices(&["c!0"])]),
         Row::new("a name of 63 bytes", add(&"c".repeat(63), "rxe", "nd0"), 0),
         Row::new("a name of 65 bytes", add(&"c".repeat(65), "rxe", "nd0"), EINVAL).then(&[Devices(&[])]),
-        Row::new("no rxe module", add("c0", "rxe", "nd0"), EINVAL).after(&[NoModules]).simulated(MODULES),
-        Row::new("no siw module", add("c0", "siw", "nd0"), EINVAL).after(&[NoModules]).simulated(MODULES),
-        Row::new("making without the capability", add("c0", "rxe", "nd0"), EPERM)
-            .after(&[Nobody])
-            .simulated(DROPS),
+        Row::new("no rxe module", add("c0", "rxe", "nd0"), EINVAL).after(&[NoModules]),
+        Row::new("no siw module", add("c0", "siw", "nd0"), EINVAL).after(&[NoModules]),
+        Row::new("making without the capability", add("c0", "rxe", "nd0"), EPERM).after(&[Nobody]),
         Row::new("removing without the capability", del("c0"), EPERM)
             .after(&[one[0], Nobody])
-            .then(&[Devices(&["c0"])])
-            .simulated(DROPS),
+            .then(&[Devices(&["c0"])]),
         Row::new("removing rxe", del("c0"), 0).after(one).then(&[Devices(&[])]).events(&["unregister c0"]),
         Row::new("removing siw", del("c0"), 0)
             .after(&[Link("c0", "siw", "nd0")])
@@ -84,17 +77,12 @@ pub(crate) fn rows() -> Vec<Row> {
             .on(&[On::V6_12])
             .after(&[one[0], Hold("c0")])
             .waits()
-            .then(&[Devices(&["c0"])])
-            .simulated(HOLDS),
+            .then(&[Devices(&["c0"])]),
         Row::new("removing a held rxe", del("c0"), 0)
             .on(&[On::V7_3])
             .after(&[one[0], Hold("c0")])
-            .then(&[Devices(&[])])
-            .simulated(HOLDS),
-        Row::new("removing a held siw", del("c0"), 0)
-            .after(&[Link("c0", "siw", "nd0"), Hold("c0")])
-            .waits()
-            .simulated(HOLDS),
+            .then(&[Devices(&[])]),
+        Row::new("removing a held siw", del("c0"), 0).after(&[Link("c0", "siw", "nd0"), Hold("c0")]).waits(),
         Row::new("the netdev goes", Op::Happens(Gone("nd1")), 0)
             .after(&[Link("c0", "rxe", "nd1"), Link("c1", "siw", "nd1"), Link("c2", "rxe", "nd0")])
             .then(&[Devices(&["c2"])]),

@@ -8,8 +8,6 @@ use Act::{Exclusive, Link, Nobody, OtherNetns};
 use Part::{Dev, Is};
 use Then::Devices;
 
-const MODE: &str = "a node's mode is not the test's to change";
-const DROPS: &str = "the runner has every capability";
 const QP: u32 = number::RDMA_NLDEV_ATTR_RES_QP as u32;
 
 fn ask(command: C, parts: &[Part]) -> Op {
@@ -44,7 +42,7 @@ pub(crate) fn rows() -> Vec<Row> {
         Row::new("a device", ask(C::Get, &[Dev("c0")]), 0).after(rxe),
         Row::new("no device", ask(C::Get, &[nobody()]), EINVAL),
         Row::new("a device without an index", ask(C::Get, &[]), EINVAL),
-        Row::new("reading without the capability", list(C::Get, &[]), 0).after(&[Nobody]).simulated(DROPS),
+        Row::new("reading without the capability", list(C::Get, &[]), 0).after(&[Nobody]),
         Row::new("a port", ask(C::PortGet, &[Dev("c0"), port(1)]), 0).after(rxe),
         Row::new("port 0", ask(C::PortGet, &[Dev("c0"), port(0)]), EINVAL).after(rxe),
         Row::new("port 2 of one", ask(C::PortGet, &[Dev("c0"), port(2)]), EINVAL).after(rxe),
@@ -70,31 +68,26 @@ pub(crate) fn rows() -> Vec<Row> {
             .then(&[Devices(&["c0", "c1"])]),
         Row::new("rename no device", ask(C::Set, &[nobody(), name("c9")]), EINVAL),
         Row::new("rename without the capability", ask(C::Set, &[Dev("c0"), name("c9")]), EPERM)
-            .after(&[rxe[0], Nobody])
-            .simulated(DROPS),
+            .after(&[rxe[0], Nobody]),
         Row::new("set nothing", ask(C::Set, &[Dev("c0")]), 0).after(rxe),
         Row::new("moderation on", ask(C::Set, &[Dev("c0"), Is(A::DevDim(1))]), 0).after(rxe),
-        Row::new("move in shared mode", ask(C::Set, &[Dev("c0"), Is(A::NetNsFd(0))]), EOPNOTSUPP)
-            .after(rxe)
-            .simulated("the descriptor is of this process, and its errors come first on a real kernel"),
-        Row::new("move rxe in exclusive mode", ask(C::Set, &[Dev("c0"), Is(A::NetNsFd(0))]), EOPNOTSUPP)
+        Row::new("move in shared mode", ask(C::Set, &[Dev("c0"), Part::Netns]), EOPNOTSUPP)
+            .after(&[OtherNetns, rxe[0]]),
+        Row::new("move rxe in exclusive mode", ask(C::Set, &[Dev("c0"), Part::Netns]), EOPNOTSUPP)
             .on(&[On::V6_12])
-            .after(&[rxe[0], Exclusive])
-            .simulated(MODE),
-        Row::new("move rxe in exclusive mode", ask(C::Set, &[Dev("c0"), Is(A::NetNsFd(0))]), 0)
+            .after(&[Exclusive, OtherNetns, rxe[0]]),
+        Row::new("move rxe in exclusive mode", ask(C::Set, &[Dev("c0"), Part::Netns]), 0)
             .on(&[On::V7_3])
-            .after(&[rxe[0], Exclusive])
-            .then(&[Devices(&[])])
-            .simulated(MODE),
-        Row::new("move siw in exclusive mode", ask(C::Set, &[Dev("c0"), Is(A::NetNsFd(0))]), EOPNOTSUPP)
-            .after(&[siw[0], Exclusive])
-            .simulated(MODE),
+            .after(&[Exclusive, OtherNetns, rxe[0]])
+            .then(&[Devices(&[])]),
+        Row::new("move siw in exclusive mode", ask(C::Set, &[Dev("c0"), Part::Netns]), EOPNOTSUPP)
+            .after(&[Exclusive, OtherNetns, siw[0]]),
         // SYS_GET and SYS_SET
         Row::new("settings", ask(C::SysGet, &[]), 0),
         Row::new("the mode as it is", ask(C::SysSet, &[Is(A::SysNetnsMode(1))]), 0).after(&[OtherNetns]),
         Row::new("another mode beside a namespace", ask(C::SysSet, &[Is(A::SysNetnsMode(0))]), EBUSY)
             .after(&[OtherNetns]),
-        Row::new("another mode", ask(C::SysSet, &[Is(A::SysNetnsMode(0))]), 0).simulated(MODE),
+        Row::new("another mode", ask(C::SysSet, &[Is(A::SysNetnsMode(0))]), 0),
         Row::new("a mode of no meaning", ask(C::SysSet, &[Is(A::SysNetnsMode(2))]), EINVAL),
         Row::new("no setting", ask(C::SysSet, &[]), EINVAL),
         Row::new("a Q_Key mode of no meaning", ask(C::SysSet, &[Is(A::SysPrivilegedQkeyMode(2))]), EINVAL),

@@ -47,6 +47,8 @@ pub(crate) enum Act {
 pub(crate) enum Part {
     /// DEV_INDEX of the device of this name.
     Dev(&'static str),
+    /// NET_NS_FD of another network namespace.
+    Netns,
     Is(A),
 }
 

@@ -65,7 +65,11 @@ impl World for Simulated {
         self.0.exchange(datagram)
     }
 
-    fn act(&mut self, act: Act) {
+    fn netns(&self) -> u32 {
+        0
+    }
+
+    fn act(&mut self, act: Act) -> Result<(), String> {
         match act {
             Act::Link(name, kind, netdev) => self.0.make_link(name, kind, netdev).unwrap(),
             Act::Up(name) => self.0.set_netdev(Netdev { up: true, carrier: true, ..self.netdev(name) }),
@@ -80,5 +84,6 @@ impl World for Simulated {
             }),
             Act::Nobody => self.0 = self.0.unprivileged(),
         }
+        Ok(())
     }
 }
