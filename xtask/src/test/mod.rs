@@ -94,15 +94,25 @@ impl Run<'_> {
         let built = self.reporter.step(&format!("build {name}"), |step| live::build(step, &mut cargo, name));
         self.summary.prepared(built.is_ok());
         let Ok(program) = built else { return };
-        for node in state.nodes() {
+        // The nodes are machines of their own, so they run it side by side.
+        let run = |node: &str| {
             let phase = format!("{name} on {node}");
             let mut output = String::new();
             let outcome = self.reporter.step(&phase, |step| {
-                let ran = live::run(step, &state, &node, &program, name);
+                let ran = live::run(step, &state, node, &program, name);
                 output = step.text();
                 ran
             });
-            self.count(&phase, &output, &[], outcome.is_ok());
+            (phase, output, outcome.is_ok())
+        };
+        let nodes = state.nodes();
+        let ran: Vec<_> = thread::scope(|scope| {
+            let runs: Vec<_> = nodes.iter().map(|node| (node, scope.spawn(|| run(node)))).collect();
+            let lost = |node: &str| (format!("{name} on {node}"), String::new(), false);
+            runs.into_iter().map(|(node, run)| run.join().unwrap_or_else(|_| lost(node))).collect()
+        });
+        for (phase, output, passed) in ran {
+            self.count(&phase, &output, &[], passed);
         }
     }
 
