@@ -3,7 +3,10 @@
 //! They are looked for beside this program, as the lab's nodes have them, and where cargo puts them.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod nl_support;
+mod nl_support {
+    pub(crate) mod fake_hca;
+    pub(crate) mod netdev;
+}
 
 use std::{
     io::{BufRead, BufReader},
@@ -13,7 +16,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use nl_support::{FakeHca, Netdev};
+use nl_support::fake_hca::FakeHca;
+use nl_support::netdev::Netdev;
 use rdma_operator::nl::{Handle, LinkKind, new_connection};
 
 const WAIT: Duration = Duration::from_secs(30);

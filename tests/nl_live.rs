@@ -2,7 +2,10 @@
 //! links of their own and take them away again.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod nl_support;
+mod nl_support {
+    pub(crate) mod fake_hca;
+    pub(crate) mod netdev;
+}
 
 use std::{
     fs::File,
@@ -17,7 +20,8 @@ use rdma_operator::nl::{
     packet::{NldevAttribute, NldevCommand, NldevMessage},
 };
 
-use nl_support::{FakeHca, Netdev};
+use nl_support::fake_hca::FakeHca;
+use nl_support::netdev::Netdev;
 
 const WAIT: Duration = Duration::from_secs(20);
 

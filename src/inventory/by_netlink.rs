@@ -1,7 +1,7 @@
 //! One device as NETLINK_RDMA and sysfs show it together.
 
 use super::chardev;
-use super::collect::{driver, identity, is_soft};
+use super::collect::{driver_name, identity, is_soft};
 use super::model::{Device, Driver, Port};
 use super::movable::movable;
 use super::reading::Reading;
@@ -20,38 +20,40 @@ impl ByNetlink<'_> {
         let name = device.name;
         let reading = &mut self.reading;
         let fixed = reading.fixed(known, &name);
-        let pci = match fixed {
-            Some(fixed) => fixed.pci.clone(),
-            None => reading.problems.ok(Some(&name), reading.sysfs.pci(&name)).flatten(),
+        let (pci, parent) = match fixed {
+            Some(fixed) => (fixed.pci.clone(), fixed.parent_netdev.clone()),
+            None => {
+                let pci = reading.problems.ok(Some(&name), reading.sysfs.pci(&name)).flatten();
+                (pci, reading.file(&name, "parent"))
+            }
         };
-        let node = chardev::uverbs(self.handle, reading.sysfs, device.index, &name).await;
-        let (uverbs, driver_id) = reading.problems.ok(Some(&name), node).flatten().unzip();
-        let module = match fixed {
-            Some(fixed) => fixed.driver.module.clone(),
-            None => reading.sysfs.driver_module(&name),
+        let (uverbs, driver_id) = match fixed {
+            Some(fixed) if reading.same_nodes => (fixed.uverbs.clone(), None),
+            _ => {
+                let node = chardev::uverbs(self.handle, reading.sysfs, device.index, &name).await;
+                reading.problems.ok(Some(&name), node).flatten().unzip()
+            }
         };
-        let parent = match fixed {
-            Some(fixed) if !fixed.is_soft() => None,
-            _ => reading.file(&name, "parent"),
+        let driver = match (fixed, driver_id.flatten()) {
+            (Some(fixed), None) => fixed.driver.clone(),
+            (_, id) => {
+                let module = reading.sysfs.driver_module(&name);
+                let protocol = device.protocol.as_deref();
+                let name = driver_name(reading.sysfs, id, module.as_deref(), parent.is_some(), protocol);
+                Driver { name, module }
+            }
         };
-        let driver_name = driver(
-            reading.sysfs,
-            driver_id.flatten(),
-            module.as_deref(),
-            parent.is_some(),
-            device.protocol.as_deref(),
-        );
         let mut ports = Vec::new();
         for number in 1..=device.port_count {
             ports.push(self.port(device.index, &name, number, known, fixed).await);
         }
-        let soft = is_soft(&driver_name);
+        let soft = is_soft(&driver.name);
         let netdev = ports.first().and_then(|port: &Port| port.netdev.clone());
         Device {
             index: device.index,
             identity: identity(pci.as_ref(), device.node_guid, soft, &name),
-            movable: movable(&driver_name, self.reading.release),
-            driver: Driver { name: driver_name, module },
+            movable: movable(&driver.name, self.reading.release),
+            driver,
             node_type: device.node_type.map_or("unknown", |node_type| node_type.as_str()).to_owned(),
             protocol: device.protocol,
             node_guid: device.node_guid,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::collect::{driver, identity, is_soft};
+use super::collect::{driver_name, identity, is_soft};
 use super::model::{Device, Driver, Port};
 use super::movable::movable;
 use super::reading::Reading;
@@ -39,20 +39,20 @@ impl BySysfs<'_> {
         let node_type = node_type.map(NodeType::from);
         // sysfs has no protocol; an RNIC that is no PCI function is siw.
         let protocol = (node_type == Some(NodeType::Rnic)).then(|| "iw".to_owned());
-        let driver_name =
-            driver(reading.sysfs, None, module.as_deref(), parent.is_some(), protocol.as_deref());
+        let driver =
+            driver_name(reading.sysfs, None, module.as_deref(), parent.is_some(), protocol.as_deref());
         let numbers = reading.problems.ok(Some(name), reading.sysfs.ports(name)).unwrap_or_default();
         let ports: Vec<Port> = numbers.into_iter().map(|number| self.port(name, number, known)).collect();
         let reading = &mut self.reading;
-        let soft = is_soft(&driver_name);
+        let soft = is_soft(&driver);
         let netdev = ports.first().and_then(|port| port.netdev.clone());
         let node_guid = reading.file(name, "node_guid").and_then(|text| text.parse().ok());
         Device {
             index,
             name: name.to_owned(),
             identity: identity(pci.as_ref(), node_guid, soft, name),
-            movable: movable(&driver_name, reading.release),
-            driver: Driver { name: driver_name, module },
+            movable: movable(&driver, reading.release),
+            driver: Driver { name: driver, module },
             node_type: node_type.map_or("unknown", |node_type| node_type.as_str()).to_owned(),
             protocol,
             node_guid,

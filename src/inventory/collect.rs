@@ -14,7 +14,7 @@ use super::problems::Problems;
 use super::reading::Reading;
 use super::relation::relations;
 use crate::nl;
-use crate::sysfs::{self, Sysfs};
+use crate::sysfs::{self, NodeStamp, Sysfs};
 
 /// Reads a host, again and again.
 #[derive(Debug)]
@@ -24,6 +24,7 @@ pub struct Collector {
     sysfs: Sysfs,
     release: String,
     indexes: Indexes,
+    nodes: Option<NodeStamp>,
 }
 
 impl Collector {
@@ -32,7 +33,7 @@ impl Collector {
     pub fn new(kernel: Arc<Kernel>) -> Self {
         let host = kernel.host().clone();
         let (sysfs, release) = (host.sysfs(), host.release());
-        Self { kernel, host, sysfs, release, indexes: Indexes::default() }
+        Self { kernel, host, sysfs, release, indexes: Indexes::default(), nodes: None }
     }
 
     /// Reads what is dirty and takes the rest from `last`.
@@ -44,7 +45,14 @@ impl Collector {
         let netdevs =
             if dirty.netdevs { self.netdevs(last, &mut problems).await } else { last.netdevs.clone() };
         dirty.follow_renames(last, &netdevs);
-        let reading = Reading::new(&self.sysfs, &self.release, &dirty, last, &mut problems);
+        // Where devices are read, the list of all nodes says whether each has to be asked for its own.
+        let mut same_nodes = false;
+        if dirty.needs_list() {
+            let nodes = self.sysfs.node_stamp();
+            same_nodes = nodes.is_some() && nodes == self.nodes;
+            self.nodes = nodes;
+        }
+        let reading = Reading::new(&self.sysfs, &self.release, &dirty, last, &mut problems, same_nodes);
         let mut devices = match &handle {
             Some(handle) => Self::by_netlink(handle, reading).await,
             None => Self::by_sysfs(reading, &mut self.indexes),
@@ -166,7 +174,7 @@ pub(super) fn is_soft(driver: &str) -> bool {
 
 /// The verbs driver by its id; else by the module of its function; else, of a virtual device, by what only one
 /// of the two soft drivers has.
-pub(super) fn driver(
+pub(super) fn driver_name(
     sysfs: &Sysfs,
     id: Option<nl::DriverId>,
     module: Option<&str>,

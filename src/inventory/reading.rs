@@ -12,6 +12,8 @@ pub(super) struct Reading<'a> {
     pub(super) dirty: &'a Dirty,
     pub(super) last: &'a Inventory,
     pub(super) problems: &'a mut Problems,
+    /// There are the same char devices as at the last inventory.
+    pub(super) same_nodes: bool,
     /// The MAD nodes of all ports, read when the first is asked for.
     mad: Option<MadNodes>,
 }
@@ -23,8 +25,9 @@ impl<'a> Reading<'a> {
         dirty: &'a Dirty,
         last: &'a Inventory,
         problems: &'a mut Problems,
+        same_nodes: bool,
     ) -> Self {
-        Self { sysfs, release, dirty, last, problems, mad: None }
+        Self { sysfs, release, dirty, last, problems, same_nodes, mad: None }
     }
 
     /// A device as it was, with the problems it had: of it at most port states and tables are dirty.
@@ -63,8 +66,12 @@ impl<'a> Reading<'a> {
             device.and_then(|device| device.ports.iter().find(|port| port.number == number)).cloned()
         };
         let clean = port(known.filter(|known| !self.dirty.has_gids_of(known.index)));
-        let (umad, issm) = self.mad_nodes(device, number);
-        let link_layer = match port(fixed) {
+        let fixed = port(fixed);
+        let (umad, issm) = match &fixed {
+            Some(fixed) if self.same_nodes => (fixed.umad.clone(), fixed.issm.clone()),
+            _ => self.mad_nodes(device, number),
+        };
+        let link_layer = match fixed {
             Some(fixed) => fixed.link_layer,
             None => self.port_file(device, number, "link_layer"),
         };
@@ -79,8 +86,9 @@ impl<'a> Reading<'a> {
     /// The filled slots of a port's GID table that can be read, and its partition keys.
     pub(super) fn tables(&mut self, device: &str, port: u32) -> (Vec<Gid>, Vec<u16>) {
         let (gids, failures) = self.sysfs.gids(device, port);
-        failures.iter().for_each(|failure| self.problems.note(Some(device), failure));
-        (gids, self.problems.ok(Some(device), self.sysfs.pkeys(device, port)).unwrap_or_default())
+        let (pkeys, others) = self.sysfs.pkeys(device, port);
+        failures.iter().chain(&others).for_each(|failure| self.problems.note(Some(device), failure));
+        (gids, pkeys)
     }
 
     fn mad_nodes(&mut self, device: &str, port: u32) -> (Option<String>, Option<String>) {

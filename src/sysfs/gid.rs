@@ -73,26 +73,15 @@ impl Sysfs {
     #[must_use]
     pub fn gids(&self, device: &str, port: u32) -> (Vec<Gid>, Vec<Failure>) {
         let port = Self::port(device, port);
-        let names = match self.list(&port.join("gids")) {
-            Ok(names) => names.unwrap_or_default(),
-            Err(failure) => return (Vec::new(), vec![failure]),
-        };
-        let mut indices: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
-        indices.sort_unstable();
-        let (mut gids, mut failures) = (Vec::new(), Vec::new());
-        for index in indices {
-            match self.slot(&port, index) {
-                Ok(gid) => gids.extend(gid),
-                Err(failure) => failures.push(failure),
-            }
-        }
-        (gids, failures)
+        self.numbered(&port.join("gids"), |index, text| match text {
+            Ok(text) => self.slot(&port, index, &text),
+            Err(failure) => empty(failure),
+        })
     }
 
-    fn slot(&self, port: &Path, index: u32) -> Result<Option<Gid>> {
+    fn slot(&self, port: &Path, index: u32, text: &str) -> Result<Option<Gid>> {
         let path = port.join("gids").join(index.to_string());
-        let Some(text) = self.read_slot(&path)? else { return Ok(None) };
-        let gid = parse_gid(&text).ok_or_else(|| self.malformed(&path, &text, "a GID"))?;
+        let gid = parse_gid(text).ok_or_else(|| self.malformed(&path, text, "a GID"))?;
         if gid.is_unspecified() {
             return Ok(None);
         }
@@ -110,9 +99,17 @@ impl Sysfs {
     /// A slot's file; the kernel answers EINVAL for an empty slot and for a GID without a netdev.
     fn read_slot(&self, path: &Path) -> Result<Option<String>> {
         match self.read(path) {
-            Err(failure) if failure.source.kind() == io::ErrorKind::InvalidInput => Ok(None),
+            Err(failure) => empty(failure),
             other => other,
         }
+    }
+}
+
+/// EINVAL says that a slot is empty.
+fn empty<T>(failure: Failure) -> Result<Option<T>> {
+    match failure.source.kind() {
+        io::ErrorKind::InvalidInput => Ok(None),
+        _ => Err(failure),
     }
 }
 

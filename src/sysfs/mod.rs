@@ -3,20 +3,19 @@
 //! The root is a parameter. Absence (`ENOENT`, `ENOTDIR`) is `None`: most files exist for some drivers only.
 //! Everything else that goes wrong is a [`Failure`] naming the file.
 
+mod chardev;
 mod gid;
 mod pci;
 mod tree;
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
+pub use chardev::{CharDevice, MadNodes, NodeStamp};
 pub use gid::{Gid, GidScope, GidType, parse_gid, scope};
 pub use pci::{Pci, is_pci_address};
-pub use tree::Tree;
+pub use tree::{Entry, Tree};
 
 /// A file that is there but cannot be read or understood.
 #[derive(Debug, thiserror::Error)]
@@ -29,25 +28,8 @@ pub struct Failure {
     pub source: io::Error,
 }
 
-/// A character device node below `/dev/infiniband`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CharDevice {
-    /// `uverbs0`
-    pub name: String,
-    /// Device major number.
-    pub major: u32,
-    /// Device minor number.
-    pub minor: u32,
-    /// The kernel ABI that user space drivers must know.
-    pub abi: Option<u64>,
-}
-
 /// Result of a read.
 pub type Result<T> = std::result::Result<T, Failure>;
-
-/// `umad0` and `issm0` by device and port.
-pub type MadNodes = BTreeMap<(String, u32), (Option<String>, Option<String>)>;
 
 /// A sysfs.
 #[derive(Clone, Debug)]
@@ -84,7 +66,8 @@ impl Sysfs {
     /// Sorted names in a folder; `None` when there is no such folder.
     fn list(&self, path: &Path) -> Result<Option<Vec<String>>> {
         match self.tree.list(path) {
-            Ok(mut names) => {
+            Ok(entries) => {
+                let mut names: Vec<String> = entries.into_iter().map(|entry| entry.name).collect();
                 names.sort();
                 Ok(Some(names))
             }
@@ -193,68 +176,56 @@ impl Sysfs {
         self.tree.is_dir(&Path::new("module").join(name))
     }
 
-    /// The partition keys of a port that are set, in table order.
-    ///
-    /// # Errors
-    /// The first key that cannot be read.
-    pub fn pkeys(&self, device: &str, port: u32) -> Result<Vec<u16>> {
+    /// The partition keys of a port that are set, in table order, and what of the table cannot be read.
+    #[must_use]
+    pub fn pkeys(&self, device: &str, port: u32) -> (Vec<u16>, Vec<Failure>) {
         let folder = Self::port(device, port).join("pkeys");
-        let mut indices: Vec<u32> =
-            self.list(&folder)?.unwrap_or_default().iter().filter_map(|name| name.parse().ok()).collect();
-        indices.sort_unstable();
-        let mut keys = Vec::new();
-        for index in indices {
-            let path = folder.join(index.to_string());
-            let Some(text) = self.read(&path)? else { continue };
-            let key = u16::from_str_radix(text.trim_start_matches("0x"), 16);
-            match key {
-                Ok(0) => {}
-                Ok(key) => keys.push(key),
-                Err(_) => return Err(self.malformed(&path, &text, "a partition key like 0xffff")),
+        self.numbered(&folder, |index, text| {
+            let text = text?;
+            match u16::from_str_radix(text.trim_start_matches("0x"), 16) {
+                Ok(key) => Ok(Some(key).filter(|key| *key != 0)),
+                Err(_) => {
+                    Err(self.malformed(&folder.join(index.to_string()), &text, "a partition key like 0xffff"))
+                }
             }
-        }
-        Ok(keys)
+        })
     }
 
-    /// The user MAD and subnet manager nodes of all ports, by device and port: the class is read once.
-    ///
-    /// # Errors
-    /// When the class folder is there and cannot be read.
-    pub fn mad_nodes(&self) -> Result<MadNodes> {
-        let class = Path::new("class/infiniband_mad");
-        let mut nodes = MadNodes::new();
-        for name in self.list(class)?.unwrap_or_default() {
-            let file = |file: &str| self.read(&class.join(&name).join(file)).ok().flatten();
-            // A node that goes meanwhile is not there.
-            let place = file("ibdev").and_then(|device| Some((device, file("port")?.parse().ok()?)));
-            let Some(place) = place else { continue };
-            let (umad, issm) = nodes.entry(place).or_default();
-            let node = if name.starts_with("umad") { umad } else { issm };
-            node.get_or_insert(name);
-        }
-        Ok(nodes)
-    }
-
-    /// The verbs node of a device by scanning the class: for kernels without GET_CHARDEV (before 5.3).
-    ///
-    /// # Errors
-    /// When a file is there and cannot be read.
-    pub fn uverbs(&self, device: &str) -> Result<Option<CharDevice>> {
-        let class = Path::new("class/infiniband_verbs");
-        for name in self.list(class)?.unwrap_or_default() {
-            if self.read(&class.join(&name).join("ibdev")).ok().flatten().as_deref() != Some(device) {
-                continue;
+    /// What `parse` makes of the files 0, 1, 2, … of a folder. A table has no gaps, so that it need not be listed.
+    fn numbered<T>(
+        &self,
+        folder: &Path,
+        parse: impl Fn(u32, Result<String>) -> Result<Option<T>>,
+    ) -> (Vec<T>, Vec<Failure>) {
+        let (mut entries, mut failures) = (Vec::new(), Vec::new());
+        let mut end = u32::MAX;
+        for index in 0.. {
+            if index >= end {
+                break;
             }
-            let path = class.join(&name).join("dev");
-            let Some(text) = self.read(&path)? else { continue };
-            let numbers = text.split_once(':').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
-            let Some((major, minor)) = numbers else {
-                return Err(self.malformed(&path, &text, "major:minor"));
+            let entry = match self.read(&folder.join(index.to_string())) {
+                Ok(None) => break,
+                Ok(Some(text)) => parse(index, Ok(text)),
+                Err(failure) => parse(index, Err(failure)),
             };
-            let abi = self.read(&class.join(&name).join("abi_version"))?.and_then(|text| text.parse().ok());
-            return Ok(Some(CharDevice { name, major, minor, abi }));
+            match entry {
+                Ok(entry) => entries.extend(entry),
+                Err(failure) => {
+                    if failures.is_empty() {
+                        // Where nothing can be read, nothing says where the table ends.
+                        end = self.list(folder).ok().flatten().map_or(0, |names| {
+                            names
+                                .iter()
+                                .filter_map(|name| name.parse::<u32>().ok())
+                                .max()
+                                .map_or(0, |last| last.saturating_add(1))
+                        });
+                    }
+                    failures.push(failure);
+                }
+            }
         }
-        Ok(None)
+        (entries, failures)
     }
 }
 

@@ -19,14 +19,17 @@ fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Sysfs) {
 fn b48_a_sparse_gid_table_gives_its_filled_slots() {
     let port = "class/infiniband/rxe0/ports/1";
     let zero = "0000:0000:0000:0000:0000:0000:0000:0000\n";
-    let (_dir, sysfs) = tree(&[
-        (&format!("{port}/gids/0"), "fe80:0000:0000:0000:0000:00ff:fe00:0011\n"),
-        (&format!("{port}/gids/1"), zero),
-        (&format!("{port}/gids/10"), "0000:0000:0000:0000:0000:ffff:c000:020b\n"),
-        (&format!("{port}/gids/2"), zero),
-        (&format!("{port}/gid_attrs/types/10"), "RoCE v2\n"),
-        (&format!("{port}/gid_attrs/ndevs/10"), "eth0\n"),
-    ]);
+    let empty: Vec<String> = (1..10).map(|slot| format!("{port}/gids/{slot}")).collect();
+    let (first, last) = (format!("{port}/gids/0"), format!("{port}/gids/10"));
+    let (kind, netdev) = (format!("{port}/gid_attrs/types/10"), format!("{port}/gid_attrs/ndevs/10"));
+    let mut files = vec![
+        (first.as_str(), "fe80:0000:0000:0000:0000:00ff:fe00:0011\n"),
+        (&last, "0000:0000:0000:0000:0000:ffff:c000:020b\n"),
+        (&kind, "RoCE v2\n"),
+        (&netdev, "eth0\n"),
+    ];
+    files.extend(empty.iter().map(|slot| (slot.as_str(), zero)));
+    let (_dir, sysfs) = tree(&files);
     let (gids, failures) = sysfs.gids("rxe0", 1);
     assert!(failures.is_empty(), "{failures:?}");
     assert_eq!(gids.iter().map(|gid| gid.index).collect::<Vec<_>>(), [0, 10]);
@@ -46,6 +49,16 @@ fn a_gid_that_is_none_is_named_with_its_file() {
     assert_eq!(gids.iter().map(|gid| gid.index).collect::<Vec<_>>(), [1], "the others are not spoilt");
     assert!(failures[0].path.ends_with("ports/1/gids/0"));
     assert_eq!(failures[0].source.to_string(), "\"garbage\" is not a GID");
+}
+
+#[test]
+fn a_table_that_cannot_be_read_at_all_comes_to_an_end() {
+    let (dir, sysfs) = tree(&[]);
+    let gids = dir.path().join("class/infiniband/rxe0/ports/1/gids");
+    // A folder where a file should be is a file that cannot be read.
+    (0..3).for_each(|slot| fs::create_dir_all(gids.join(slot.to_string())).unwrap());
+    let (slots, failures) = sysfs.gids("rxe0", 1);
+    assert_eq!((slots.len(), failures.len()), (0, 3));
 }
 
 #[test]
@@ -107,13 +120,13 @@ fn b33_an_unbound_function_has_no_driver() {
 #[test]
 fn partition_keys_are_in_table_order_without_the_empty_ones() {
     let port = "class/infiniband/mlx5_0/ports/1";
-    let (_dir, sysfs) = tree(&[
-        (&format!("{port}/pkeys/0"), "0xffff\n"),
-        (&format!("{port}/pkeys/1"), "0x0000\n"),
-        (&format!("{port}/pkeys/10"), "0x8001\n"),
-        (&format!("{port}/pkeys/2"), "0x8002\n"),
-    ]);
-    assert_eq!(sysfs.pkeys("mlx5_0", 1).unwrap(), [0xffff, 0x8002, 0x8001]);
+    let mut table = ["0x0000\n"; 11];
+    (table[0], table[2], table[10]) = ("0xffff\n", "0x8002\n", "0x8001\n");
+    let files: Vec<_> =
+        table.iter().enumerate().map(|(slot, key)| (format!("{port}/pkeys/{slot}"), *key)).collect();
+    let files: Vec<_> = files.iter().map(|(path, key)| (path.as_str(), *key)).collect();
+    let (_dir, sysfs) = tree(&files);
+    assert_eq!(sysfs.pkeys("mlx5_0", 1).0, [0xffff, 0x8002, 0x8001]);
 }
 
 #[test]

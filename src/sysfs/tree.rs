@@ -3,9 +3,19 @@
 use std::fmt;
 use std::fs;
 use std::io;
+use std::mem::MaybeUninit;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{Mode, OFlags, RawDir, open};
+
+/// A name in a folder.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// The name.
+    pub name: String,
+    /// Which thing it names: another one of the same name later has another number.
+    pub number: u64,
+}
 
 /// Files below a sysfs root. Paths are relative to it: `class/infiniband/rxe0/fw_ver`.
 pub trait Tree: fmt::Debug + Send + Sync {
@@ -15,11 +25,11 @@ pub trait Tree: fmt::Debug + Send + Sync {
     /// As `read(2)`: ENOENT, or whatever the driver answers.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 
-    /// The names in a folder, in no order.
+    /// What is in a folder, in no order.
     ///
     /// # Errors
     /// As `readdir(3)`.
-    fn list(&self, path: &Path) -> io::Result<Vec<String>>;
+    fn list(&self, path: &Path) -> io::Result<Vec<Entry>>;
 
     /// Where a symbolic link leads, without further links, absolute: `/sys/devices/pci0000:15/0000:1a:00.0`.
     ///
@@ -50,9 +60,21 @@ impl Tree for Mounted {
         Ok(page.get(..length).unwrap_or_default().to_vec())
     }
 
-    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
-        let entries = fs::read_dir(self.0.join(path))?;
-        Ok(entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
+    fn list(&self, path: &Path) -> io::Result<Vec<Entry>> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = open(self.0.join(path), flags, Mode::empty())?;
+        // Room for a GID table of rxe (1,024 slots) in one call; readdir(3) has room for 85.
+        let mut room = [const { MaybeUninit::uninit() }; 32 << 10];
+        let mut names = RawDir::new(folder, &mut room);
+        let mut entries = Vec::new();
+        while let Some(entry) = names.next() {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy();
+            if name != "." && name != ".." {
+                entries.push(Entry { name: name.into_owned(), number: entry.ino() });
+            }
+        }
+        Ok(entries)
     }
 
     fn target(&self, path: &Path) -> io::Result<PathBuf> {

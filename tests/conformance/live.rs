@@ -25,7 +25,8 @@ const SET_UP: &str = "set -e; modprobe -a ib_uverbs rdma_ucm dummy bridge 8021q
 const NO_LINKS: &str = "for d in /sys/class/infiniband/*; do
     [ -e $d ] && rdma link delete ${d##*/} 2>/dev/null; done; ls /sys/class/infiniband 2>/dev/null; true";
 /// A namespace goes a while after its name, and the mode does not change before.
-const SHARED: &str = "for n in 1 2 3 4 5 6 7 8 9; do
+const SHARED: &str = "read shared < /sys/module/ib_core/parameters/netns_mode; [ $shared = Y ] && exit 0
+    for n in 1 2 3 4 5 6 7 8 9; do
     rdma system set netns shared 2>/dev/null && exit 0; sleep 0.3; done; rdma system set netns shared";
 const NO_MODULES: &str = "mkdir -p /run/modprobe.d; rmmod rdma_rxe siw 2>/dev/null
     printf 'install rdma_rxe /bin/false\ninstall siw /bin/false\n' > /run/modprobe.d/rows.conf";
@@ -85,10 +86,11 @@ impl Live {
         if self.waiting.take().is_some_and(|answer| answer.recv_timeout(CLEAN).is_err()) {
             return Err("the kernel does not answer though nobody holds the device".to_owned());
         }
-        // Latest first, but for the soft links, of which a request may have made another.
+        // Latest first, but for the soft links and the mode, which a request may have changed.
         while let Some(act) = self.acts.pop() {
             undo(act)?;
         }
+        shell(SHARED)?;
         let end = Instant::now() + CLEAN;
         loop {
             let left = shell(NO_LINKS)?;
@@ -112,8 +114,7 @@ fn undo(act: Act) -> Result<(), String> {
         Act::Hardware => shell("rmmod fakehca"),
         Act::OtherNetns => shell("ip netns delete rows"),
         Act::NoModules => shell("rm /run/modprobe.d/rows.conf"),
-        Act::Exclusive => shell(SHARED),
-        Act::Link(..) | Act::Hold(_) | Act::Nobody => Ok(String::new()),
+        Act::Link(..) | Act::Hold(_) | Act::Nobody | Act::Exclusive => Ok(String::new()),
     };
     done.map(drop).map_err(|why| format!("after {act:?}: {why}"))
 }

@@ -138,11 +138,14 @@ async fn one_file_that_cannot_be_read_costs_itself_only() {
     let host = Simulator::new(machine("dgx-h100"));
     let before = read(&host).await;
     host.add_fault("class/infiniband/mlx5_3/ports/1/rate", "EIO");
-    host.add_fault("class/infiniband/mlx5_4/ports/1/gids", "ENODEV");
+    host.add_fault("class/infiniband/mlx5_4/ports/1/gids/1", "EIO");
     let after = read(&host).await;
     assert_eq!(after.problems.len(), 2, "{:?}", after.problems);
     assert!(after.problems[0].what.ends_with("class/infiniband/mlx5_3/ports/1/rate"));
     assert_eq!(after.device("mlx5_3").unwrap().ports[0].rate, None);
+    let gids = |inventory: &Inventory| inventory.device("mlx5_4").unwrap().ports[0].gids.clone();
+    let spared: Vec<_> = gids(&before).into_iter().filter(|gid| gid.index != 1).collect();
+    assert_eq!(gids(&after), spared);
     assert_eq!(after.device("mlx5_5"), before.device("mlx5_5"));
     assert_eq!(after.devices.len(), before.devices.len());
 }
@@ -238,13 +241,28 @@ async fn a_resync_reads_of_a_device_only_what_can_change() {
         let after = (count(&reads.files), count(&reads.folders), count(&reads.requests));
         again.problems.clone_from(&first.problems);
         assert_eq!(again, first, "{name}");
-        let devices = first.devices.len() as u64;
-        // Its rate, and which port its two MAD nodes are of.
-        assert!(after.0 - before.0 <= 5 * devices, "{name}: {} files", after.0 - before.0);
+        let ports: usize = first.devices.iter().map(|device| device.ports.len()).sum();
+        // A port's rate.
+        assert!(after.0 - before.0 <= ports as u64, "{name}: {} files", after.0 - before.0);
         assert!(after.1 - before.1 <= 4, "{name}: {} folders", after.1 - before.1);
-        // Verbs node and port; the list, the settings.
-        assert!(after.2 - before.2 <= 2 * devices + 2, "{name}: {} requests", after.2 - before.2);
+        // A port's state; the list, the settings.
+        assert!(after.2 - before.2 <= ports as u64 + 2, "{name}: {} requests", after.2 - before.2);
     }
+}
+
+#[tokio::test]
+async fn a_resync_sees_nodes_that_have_changed_places() {
+    let host = Simulator::new(machine("dgx-h100"));
+    let mut collector = Collector::new(Arc::new(Kernel::new(Arc::new(host.clone()))));
+    let first = collector.collect(&Inventory::default(), &Dirty::all()).await;
+    let nodes = |inventory: &Inventory| -> Vec<String> {
+        inventory.devices.iter().map(|device| device.uverbs.clone().unwrap().name).collect()
+    };
+    assert!(host.renumber_uverbs(&first.devices[0].name, 77));
+    let again = collector.collect(&first, &Dirty::all_but_gids()).await;
+    assert_ne!(nodes(&again), nodes(&first));
+    let fresh = Collector::new(Arc::new(Kernel::new(Arc::new(host))));
+    assert_eq!(nodes(&again), nodes(&{ fresh }.collect(&Inventory::default(), &Dirty::all()).await));
 }
 
 proptest! {

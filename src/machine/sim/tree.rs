@@ -13,7 +13,7 @@ use super::words::{node_type, phys_state, port_state};
 use crate::machine::document::{Device, Pci, Port};
 use crate::machine::errno;
 use crate::nl::errno::{EINVAL, ENOENT};
-use crate::sysfs::Tree;
+use crate::sysfs::{Entry, Tree};
 
 /// Files of a shared state.
 pub(super) struct Rendered(pub(super) Arc<Shared>);
@@ -59,10 +59,14 @@ impl Tree for Rendered {
         }
     }
 
-    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+    fn list(&self, path: &Path) -> io::Result<Vec<Entry>> {
         self.0.reads.folders.fetch_add(1, Ordering::Relaxed);
         match self.node(path)? {
-            Node::Folder(names) => Ok(names),
+            Node::Folder(names) => {
+                let state = self.0.state();
+                let number = |name: &str| state.owner_of_node(name).map_or(0, u64::from);
+                Ok(names.into_iter().map(|name| Entry { number: number(&name), name }).collect())
+            }
             _ => Err(io::ErrorKind::NotADirectory.into()),
         }
     }
@@ -114,6 +118,16 @@ impl State {
             ["module", name] if self.has_module(name) => folder(["holders"]),
             _ => None,
         }
+    }
+
+    /// Index of the device that a char device belongs to.
+    fn owner_of_node(&self, name: &str) -> Option<u32> {
+        let is = |node: &Option<String>| node.as_deref() == Some(name);
+        let owner = self.machine.devices.iter().find(|device| {
+            device.uverbs.as_ref().is_some_and(|node| node.name == name)
+                || device.ports.iter().any(|port| is(&port.umad) || is(&port.issm))
+        });
+        owner.map(|device| device.index)
     }
 
     /// `class/infiniband_verbs`: not bound to a namespace.

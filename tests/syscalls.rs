@@ -1,0 +1,87 @@
+//! How many system calls an inventory of this host costs, counted by strace(1).
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod nl_support {
+    pub(crate) mod netdev;
+}
+
+use std::process::Command;
+use std::sync::Arc;
+
+use nl_support::netdev::Netdev;
+use rdma_operator::inventory::{Collector, Dirty, Inventory, Kernel, LiveHost, Options};
+
+/// Told to the program that is counted: what to read how often.
+const WHAT: &str = "RDMA_SYSCALLS";
+const NETDEVS: [&str; 6] = ["sysc0", "sysc1", "sysc2", "sysc3", "sysc4", "sysc5"];
+/// Slots of an rxe's GID table.
+const SLOTS: u64 = 1024;
+
+/// Reads this host once, and then as often as it is told.
+#[tokio::test]
+#[ignore = "is run by the other test, below strace"]
+async fn counted() {
+    let Ok(what) = std::env::var(WHAT) else { return println!("not counted: {WHAT} says what to read") };
+    let (dirty, times) = what.split_once(' ').unwrap();
+    let dirty = if dirty == "tables" { Dirty::all() } else { Dirty::all_but_gids() };
+    let host = LiveHost::new(Options { sysfs: "/sys".into(), dev: "/dev".into() });
+    let mut collector = Collector::new(Arc::new(Kernel::new(Arc::new(host))));
+    let mut inventory = collector.collect(&Inventory::default(), &Dirty::all()).await;
+    for _ in 0..times.parse().unwrap() {
+        inventory = collector.collect(&inventory, &dirty).await;
+    }
+    let gids = inventory.devices.iter().flat_map(|device| &device.ports).map(|port| port.gids.len());
+    println!("{} GIDs", gids.sum::<usize>());
+}
+
+/// System calls of a process that reads so often, and how many GIDs it found.
+fn calls(what: &str, times: u32) -> (u64, u64) {
+    let counts = std::env::temp_dir().join("syscalls.counts");
+    let output = Command::new("strace")
+        .args(["-f", "-qq", "-c", "-U", "calls", "-o", counts.to_str().unwrap()])
+        .arg(std::env::current_exe().unwrap())
+        .args(["counted", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
+        .env(WHAT, format!("{what} {times}"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8(output.stdout).unwrap();
+    let gids = said.lines().find_map(|line| line.strip_suffix(" GIDs")?.rsplit(' ').next()?.parse().ok());
+    let text = std::fs::read_to_string(counts).unwrap();
+    // The last line is the sum.
+    let sum = text.lines().last().and_then(|line| line.split_whitespace().next()?.parse().ok());
+    (sum.unwrap_or_else(|| panic!("{text}")), gids.unwrap_or_else(|| panic!("{said}")))
+}
+
+fn per_reading(what: &str) -> (u64, u64) {
+    const TIMES: u64 = 10;
+    let (once, _) = calls(what, 0);
+    let (often, gids) = calls(what, u32::try_from(TIMES).unwrap());
+    ((often - once) / TIMES, gids)
+}
+
+#[test]
+#[ignore = "needs root on Linux with rxe, and strace: cargo xtask test"]
+fn a_device_costs_15_system_calls_and_what_its_table_is_long() {
+    let _first = Netdev::new(NETDEVS[0]);
+    let link = |netdev: &str| {
+        let words = ["link", "add", netdev, "type", "rxe", "netdev", netdev];
+        assert!(Command::new("rdma").args(words).status().unwrap().success());
+    };
+    link(NETDEVS[0]);
+    let (one, one_with_tables) = (per_reading("devices"), per_reading("tables"));
+    let _others: Vec<Netdev> = NETDEVS.into_iter().skip(1).map(Netdev::new).collect();
+    NETDEVS.iter().skip(1).for_each(|netdev| link(netdev));
+    let (six, six_with_tables) = (per_reading("devices"), per_reading("tables"));
+    let more = NETDEVS.len() as u64 - 1;
+    let device = (six.0 - one.0).div_ceil(more);
+    let filled = six_with_tables.1 - one_with_tables.1;
+    let tables = 3 * SLOTS * more + 6 * filled;
+    let with_table = (six_with_tables.0 - one_with_tables.0 - tables).div_ceil(more);
+    println!(
+        "a clean device {device}; one with a dirty table {with_table} and {SLOTS} slots; none {}",
+        one.0 - device
+    );
+    assert!(device <= 15, "{device}");
+    assert!(with_table <= 15, "{with_table}");
+}
