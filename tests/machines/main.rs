@@ -39,8 +39,11 @@ fn machine(name: &str) -> Machine {
 }
 
 async fn inventory(machine: &Machine) -> Inventory {
-    let host = Arc::new(Simulator::new(machine.clone()));
-    let mut collector = Collector::new(Arc::new(Kernel::new(host)));
+    read(&Simulator::new(machine.clone())).await
+}
+
+async fn read(host: &Simulator) -> Inventory {
+    let mut collector = Collector::new(Arc::new(Kernel::new(Arc::new(host.clone()))));
     collector.collect(&Inventory::default(), &Dirty::all()).await
 }
 

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use rdma_operator::inventory::Port;
 use rdma_operator::machine::document::{Fault, Object, QueuePair};
 use rdma_operator::machine::snapshot::snapshot;
 use rdma_operator::machine::{Machine, Simulator};
 
-use super::{documents, load, machine, recorded};
+use super::{documents, load, machine, read, recorded};
 
 #[tokio::test]
 async fn a_snapshot_of_a_snapshot_is_the_same() {
@@ -105,4 +106,39 @@ fn without_untold(mut machine: Machine) -> Machine {
         port.counters.as_mut().unwrap().insert((*name).to_owned(), String::new());
     }
     machine
+}
+
+/// A host whose security policy refuses NETLINK_RDMA is described all the same, and says what is missing.
+#[tokio::test]
+async fn where_netlink_is_refused_a_snapshot_is_what_sysfs_shows() {
+    for file in documents(&recorded()) {
+        let recorded = load(&file);
+        let name = recorded.metadata.name.clone();
+        let host = Simulator::new(recorded).without_netlink();
+        let first = snapshot(Arc::new(host.clone()), &name).await.unwrap();
+        let text = first.to_yaml();
+        let again = Machine::load(&text, "snapshot").unwrap_or_else(|error| panic!("{error}"));
+        let again = Simulator::new(again);
+        let second = snapshot(Arc::new(again.without_netlink()), &name).await.unwrap();
+        assert_eq!(second.to_yaml(), text, "{}", file.display());
+
+        let (host, told) = (read(&host).await, read(&again).await);
+        assert_eq!(told.devices.len(), host.devices.len(), "{name}");
+        for device in &host.devices {
+            let found = told.device(&device.name).unwrap();
+            assert_eq!(
+                (&found.identity, &found.pci),
+                (&device.identity, &device.pci),
+                "{name} {}",
+                device.name
+            );
+            for (found, port) in found.ports.iter().zip(&device.ports) {
+                let facts = |port: &Port| (port.state.clone(), port.netdev.clone(), port.gids.clone());
+                assert_eq!(facts(found), facts(port), "{name} {}", device.name);
+            }
+        }
+        // A host without RDMA has no NETLINK_RDMA that could be refused.
+        let noted = first.notes.unwrap_or_default().contains("NETLINK_RDMA cannot be used");
+        assert_eq!(noted, first.kernel.modules.contains(&"ib_core".to_owned()), "{name}");
+    }
 }

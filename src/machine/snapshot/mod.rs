@@ -6,23 +6,25 @@ mod files;
 mod netdevs;
 mod port;
 mod resources;
+mod source;
 
 use std::sync::Arc;
 
 use super::check::API_VERSION;
-use super::document::{Device, KIND, Kernel, Machine, Metadata, NetnsMode, Uverbs};
+use super::document::{Device, KIND, Kernel, Machine, Metadata, NetnsMode};
+use crate::inventory::Host;
 use crate::inventory::movable::{Movable, movable};
-use crate::inventory::{Host, chardev};
 use crate::nl;
 use crate::sysfs::{MadNodes, Sysfs};
 use files::Files;
+use source::Source;
 
 /// A host cannot be described at all.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// NETLINK_RDMA is there and cannot be used.
-    #[error("NETLINK_RDMA, without which a machine cannot be described")]
+    /// NETLINK_RDMA is there and does not list the devices.
+    #[error("the list of RDMA devices over NETLINK_RDMA")]
     Netlink(#[source] nl::Error),
     /// The network devices cannot be listed.
     #[error("the list of netdevs: {0}")]
@@ -39,10 +41,10 @@ pub async fn snapshot(host: Arc<dyn Host>, name: &str) -> Result<Machine, Error>
     let mut files = Files::new(sysfs.clone());
     let found = host.netdevs().await.map_err(Error::Netdevs)?;
     let netdevs = netdevs::netdevs(found, &mut files.notes);
-    let handle = match host.connect() {
-        Ok(handle) => Some(handle),
-        Err(error) if error.is_no_rdma() => None,
-        Err(error) => return Err(Error::Netlink(error)),
+    let (handle, refused) = match host.connect() {
+        Ok(handle) => (Some(handle), None),
+        Err(error) if error.is_no_rdma() => (None, None),
+        Err(error) => (None, Some(error)),
     };
     let mut kernel = Kernel {
         release: release.clone(),
@@ -54,14 +56,27 @@ pub async fn snapshot(host: Arc<dyn Host>, name: &str) -> Result<Machine, Error>
         other_netns: host.other_netns(),
     };
     let (mut devices, mut resources) = (Vec::new(), Vec::new());
+    let mad = sysfs.mad_nodes().unwrap_or_default();
     if let Some(handle) = &handle {
         system(handle, &mut kernel).await;
         let mut listed = handle.device().list().await.map_err(Error::Netlink)?;
         listed.sort_by_key(|device| device.index);
-        let mad = sysfs.mad_nodes().unwrap_or_default();
-        let mut reader = Reader { handle, files: &mut files, sysfs: &sysfs, release: &release, mad };
+        let source = Source::Netlink(handle);
+        let mut reader = Reader { source, files: &mut files, sysfs: &sysfs, release: &release, mad };
         for device in listed {
             resources.extend(resources::of(handle, device.index, &device.name).await);
+            devices.push(reader.device(device).await);
+        }
+    } else if let Some(error) = refused {
+        files.notes.push(format!(
+            "NETLINK_RDMA cannot be used ({error}), so this is what sysfs shows: indexes are made up; modes, \
+             resources, capability flags and optional counters are not known."
+        ));
+        let inventory = source::by_sysfs(&host).await;
+        let listed: Vec<nl::Device> = inventory.devices.iter().map(source::as_told).collect();
+        let source = Source::Sysfs(inventory);
+        let mut reader = Reader { source, files: &mut files, sysfs: &sysfs, release: &release, mad };
+        for device in listed {
             devices.push(reader.device(device).await);
         }
     }
@@ -134,7 +149,7 @@ fn modules(sysfs: &Sysfs) -> Vec<String> {
 
 /// Reads devices one by one.
 struct Reader<'a> {
-    handle: &'a nl::Handle,
+    source: Source<'a>,
     files: &'a mut Files,
     sysfs: &'a Sysfs,
     release: &'a str,
@@ -144,18 +159,10 @@ struct Reader<'a> {
 impl Reader<'_> {
     async fn device(&mut self, device: nl::Device) -> Device {
         let name = device.name;
-        let node = chardev::uverbs(self.handle, self.sysfs, device.index, &name).await.ok().flatten();
-        let driver_id = node.as_ref().and_then(|(_, id)| *id);
-        let uverbs = node.map(|(node, id)| Uverbs {
-            name: node.name,
-            dev: format!("{}:{}", node.major, node.minor),
-            abi: node.abi.and_then(|abi| u32::try_from(abi).ok()),
-            driver_id: id.map(nl::DriverId::number),
-        });
+        let (uverbs, word) = self.source.uverbs(self.sysfs, device.index, &name).await;
         let driver = self.sysfs.driver_module(&name);
         let parent_netdev = self.files.device(&name, "parent");
-        let word = driver_id.map_or("unknown", |id| id.as_str());
-        let soft = driver_id.is_some_and(|id| matches!(id, nl::DriverId::Rxe | nl::DriverId::Siw));
+        let soft = matches!(word.as_str(), "rxe" | "siw");
         let mut ports = Vec::new();
         for number in 1..=device.port_count {
             ports.push(self.port(device.index, &name, number).await);
@@ -172,7 +179,7 @@ impl Reader<'_> {
             name_assign_type: device.name_assign_type.map(nl::NameAssignType::number),
             device_type: device.device_type.map(|kind| kind.as_str().to_owned()),
             parent: device.parent,
-            movable: movable(word, self.release).0 == Movable::Yes,
+            movable: movable(&word, self.release).0 == Movable::Yes,
             removable: soft,
             hca_type: self.files.device(&name, "hca_type"),
             board_id: self.files.device(&name, "board_id"),

@@ -8,13 +8,7 @@ use crate::sysfs;
 impl Reader<'_> {
     pub(super) async fn port(&mut self, index: u32, device: &str, number: u32) -> Port {
         let folder = format!("class/infiniband/{device}/ports/{number}");
-        let answer = self.handle.port(index).get(number).await.ok();
-        let status = self.handle.stats().status(index, number).await.ok();
-        let optional: std::collections::BTreeMap<String, bool> = status
-            .into_iter()
-            .flat_map(|status| status.counters)
-            .filter_map(|counter| Some((counter.name, counter.enabled?)))
-            .collect();
+        let told = self.source.port(index, device, number).await;
         let (umad, issm) = self.mad.get(&(device.to_owned(), number)).cloned().unwrap_or_default();
         let mut hex =
             |name: &str| self.files.text(&format!("{folder}/{name}")).as_deref().and_then(sysfs::number);
@@ -25,8 +19,8 @@ impl Reader<'_> {
             self.files.text(&format!("{folder}/{name}")).as_deref().and_then(sysfs::named_number)
         };
         let (logical, physical) = (state("state"), state("phys_state"));
-        let logical = answer.as_ref().and_then(|port| port.state).or(logical.map(nl::PortState::from));
-        let physical = answer.as_ref().and_then(|port| port.phys_state).or(physical.map(nl::PhysState::from));
+        let logical = told.state.or(logical.map(nl::PortState::from));
+        let physical = told.phys_state.or(physical.map(nl::PhysState::from));
         let (gid_table_size, gids) = self.files.gids(&folder);
         Port {
             number,
@@ -38,11 +32,8 @@ impl Reader<'_> {
             lid,
             sm_lid,
             lmc,
-            subnet_prefix: answer
-                .as_ref()
-                .and_then(|port| port.subnet_prefix)
-                .map(|prefix| prefix.to_string()),
-            netdev: answer.and_then(|port| port.netdev_name),
+            subnet_prefix: told.subnet_prefix.map(|prefix| prefix.to_string()),
+            netdev: told.netdev,
             gid_table_size,
             gids,
             pkeys: self.files.pkeys(&folder),
@@ -50,7 +41,7 @@ impl Reader<'_> {
             issm,
             counters: self.files.folder(&format!("{folder}/counters")),
             hw_counters: self.files.folder(&format!("{folder}/hw_counters")),
-            optional_counters: (!optional.is_empty()).then_some(optional),
+            optional_counters: (!told.optional.is_empty()).then_some(told.optional),
         }
     }
 
