@@ -171,7 +171,10 @@ async fn gids_are_shown_and_the_best_one_found() {
     assert_eq!(run("-j gid best link rxe0/1").await.0, json);
     let (stdout, stderr) = run("gid best netdev eth7").await;
     assert_eq!(stdout, "");
-    assert_eq!(stderr, "rdma-operator: no RoCE v2 GID of network device eth7 is in the GID tables\n");
+    assert_eq!(
+        stderr,
+        "rdma-operator: there is no network device eth7 in this network namespace, and no GID of it\n"
+    );
 }
 
 #[tokio::test]

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use futures::future::BoxFuture;
 
 use super::rdma;
-use crate::inventory::{Host, LiveHost, Options};
+use crate::inventory::{Host, LiveHost, Netdev, Options};
 use crate::machine::{Machine, Simulator};
 use crate::sysfs::Sysfs;
 
@@ -76,5 +77,9 @@ impl rdma::Host for Simulator {
 
     fn sysfs(&self) -> Sysfs {
         Host::sysfs(self)
+    }
+
+    fn netdevs(&self) -> BoxFuture<'_, Result<Vec<Netdev>, String>> {
+        Host::netdevs(self)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::by_netlink::ByNetlink;
 use super::by_sysfs::{BySysfs, Indexes};
 use super::dirty::Dirty;
-use super::gid::best_of;
+use super::gid::best;
 use super::host::Host;
 use super::kernel::Kernel;
 use super::model::{Device, Identity, Inventory, Netdev, NetnsMode, System};
@@ -161,7 +161,7 @@ fn relate(devices: &mut [Device], netdevs: &[Netdev]) {
             let above = netdevs.iter().find(|netdev| Some(netdev.name.as_str()) == own);
             let above = above.and_then(|netdev| netdev.master.as_deref());
             let names: Vec<&str> = own.into_iter().chain(above).collect();
-            port.best_gid = best_of(&port.gids, &names).map(|gid| gid.index);
+            port.best_gid = best(&port.gids, &names).map(|gid| gid.index);
         }
         device.netdevs = relations(device, netdevs);
     }

@@ -35,6 +35,12 @@ pub struct Options {
     pub dev: PathBuf,
 }
 
+impl Default for Options {
+    fn default() -> Self {
+        Self { sysfs: "/sys".into(), dev: "/dev".into() }
+    }
+}
+
 /// The host this process runs on: NETLINK_RDMA, rtnetlink, kobject uevents and sysfs.
 #[derive(Debug)]
 pub struct LiveHost {

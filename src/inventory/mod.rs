@@ -24,7 +24,7 @@ pub use crate::nl::Guid;
 pub use crate::sysfs::{CharDevice, Gid, GidScope, GidType, Pci};
 pub use collect::Collector;
 pub use dirty::Dirty;
-pub use gid::best as best_gid;
+pub use gid::{NoGid, best as best_gid, usable_here};
 pub use host::{Change, Host};
 pub use kernel::Kernel;
 pub use live::{LiveHost, Options};

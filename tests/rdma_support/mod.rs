@@ -11,7 +11,9 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use futures::future::BoxFuture;
 use rdma_operator::cli::rdma::{self, Batch, Host, Invocation, Style};
+use rdma_operator::inventory::Netdev;
 use rdma_operator::nl::{self, BlockingSocket, ChannelSocket, Events, Handle, OpenBlocking};
 use rdma_operator::sysfs::Sysfs;
 use tokio_util::sync::CancellationToken;
@@ -248,6 +250,10 @@ impl Host for RecordedHost {
 
     fn sysfs(&self) -> Sysfs {
         self.sysfs.clone()
+    }
+
+    fn netdevs(&self) -> BoxFuture<'_, Result<Vec<Netdev>, String>> {
+        Box::pin(async { Ok(Vec::new()) })
     }
 }
 

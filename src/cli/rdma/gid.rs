@@ -1,11 +1,11 @@
 //! `gid`: GID tables, and which GID to use. Our own, in rdma(8)'s style.
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, anyhow};
 
 use super::output::Row;
 use super::session::Session;
 use super::words::{Target, Words};
-use crate::inventory::{Gid, GidScope, best_gid};
+use crate::inventory::{Gid, GidScope, Netdev, NoGid, best_gid, usable_here};
 use crate::nl::Device;
 
 /// What to do.
@@ -58,7 +58,7 @@ impl Command {
         let devices = session.ports(target.as_ref()).await?;
         session.printer.begin()?;
         let sysfs = session.host.sysfs();
-        let mut found = false;
+        let (mut found, mut looked_at) = (false, Vec::new());
         for (device, ports) in devices {
             for port in ports {
                 let place = format!("{}/{port}", device.name);
@@ -67,37 +67,86 @@ impl Command {
                     let context = format!("reading the GIDs of {place}");
                     session.problem(&anyhow::Error::new(failure).context(context));
                 }
-                found |= self.port(session, &device, port, gids).await?;
+                let own = match &self {
+                    Self::Show { .. } => None,
+                    Self::Best { .. } => session.handle.port(device.index).get(port).await?.netdev_name,
+                };
+                found |= self.port(session, &device, port, &gids, own.as_deref()).await?;
+                looked_at.push((place, gids, own.is_some()));
             }
         }
         match self {
-            Self::Best { netdev: Some(netdev), .. } if !found => {
-                bail!("no RoCE v2 GID of network device {netdev} is in the GID tables")
+            Self::Best { netdev, .. } if !found => {
+                Err(why_none(netdev.as_deref(), &looked_at, &netdevs(session).await?))
             }
-            Self::Best { .. } if !found => bail!("no port has a RoCE v2 GID of its network device"),
             _ => Ok(()),
         }
     }
 
-    /// Prints what is wanted of a port; whether there was something.
+    /// Prints what is wanted of a port whose netdev is `own` where it is in this namespace; whether there was something.
     async fn port(
         &self,
         session: &mut Session<'_>,
         device: &Device,
         port: u32,
-        gids: Vec<Gid>,
+        gids: &[Gid],
+        own: Option<&str>,
     ) -> Result<bool> {
         let Self::Best { netdev, .. } = self else {
             gids.iter().try_for_each(|gid| session.row(&row(device, port, gid)))?;
             return Ok(!gids.is_empty());
         };
-        let netdev = match netdev {
-            Some(netdev) => Some(netdev.clone()),
-            None => session.handle.port(device.index).get(port).await?.netdev_name,
+        let gid = match (own, netdev) {
+            (Some(own), wanted) => best_gid(gids, &[wanted.as_deref().unwrap_or(own)]).cloned(),
+            // The port's netdev is in another namespace: this one has the GIDs of its own addresses.
+            (None, wanted) => {
+                let mut here = netdevs(session).await?;
+                here.retain(|netdev| wanted.as_ref().is_none_or(|wanted| netdev.name == *wanted));
+                let names: Vec<&str> = here.iter().map(|netdev| netdev.name.as_str()).collect();
+                best_gid(&usable_here(gids, &here), &names).cloned()
+            }
         };
-        let Some(gid) = best_gid(&gids, netdev.as_deref()) else { return Ok(false) };
-        session.row(&row(device, port, gid))?;
+        let Some(gid) = gid else { return Ok(false) };
+        session.row(&row(device, port, &gid))?;
         Ok(true)
+    }
+}
+
+async fn netdevs(session: &Session<'_>) -> Result<Vec<Netdev>> {
+    session.host.netdevs().await.map_err(|why| anyhow!("the list of network devices: {why}"))
+}
+
+/// What is missing of the ports looked at, and how to get it. `netdev` is the one that was asked for.
+fn why_none(netdev: Option<&str>, ports: &[(String, Vec<Gid>, bool)], here: &[Netdev]) -> Error {
+    let is_here = |name: &str| here.iter().any(|netdev| netdev.name == name);
+    if let Some(name) = netdev.filter(|name| !is_here(name)) {
+        return anyhow!("there is no network device {name} in this network namespace, and no GID of it");
+    }
+    let why: Vec<String> = ports
+        .iter()
+        .map(|(place, gids, own)| match NoGid::of(gids, here, *own) {
+            NoGid::EmptyTable => format!("{place} has no GID: is its network device up, with an address?"),
+            NoGid::NoRoceV2 => match netdev {
+                Some(netdev) => format!("{place} has no RoCE v2 GID of {netdev}"),
+                None => format!("{place} has no RoCE v2 GID of its network device"),
+            },
+            NoGid::NoGidInNamespace => {
+                let kind = |netdev: &Netdev| match &netdev.kind {
+                    Some(kind) => format!("{} ({kind})", netdev.name),
+                    None => netdev.name.clone(),
+                };
+                let kinds: Vec<String> = here.iter().map(kind).collect();
+                format!(
+                    "NoGidInNamespace: no GID of {place} is of this network namespace ({}): give the pod a macvlan, \
+                     ipvlan or SR-IOV interface of the device's own network device, or hostNetwork",
+                    kinds.join(", ")
+                )
+            }
+        })
+        .collect();
+    match why.is_empty() {
+        true => anyhow!("there is no port that could have a GID"),
+        false => anyhow!(why.join("; ")),
     }
 }
 

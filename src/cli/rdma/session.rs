@@ -5,10 +5,12 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 
 use anyhow::{Result, bail};
+use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use super::output::{Printer, Row, Style};
 use super::words::{PortChoice, Target};
+use crate::inventory::{Host as _, LiveHost, Netdev, Options};
 use crate::nl::{Device, Events, Handle};
 use crate::sysfs::Sysfs;
 use crate::telemetry::chain;
@@ -26,6 +28,9 @@ pub trait Host {
 
     /// Where GIDs are read.
     fn sysfs(&self) -> Sysfs;
+
+    /// Netdevs of this network namespace, with their addresses.
+    fn netdevs(&self) -> BoxFuture<'_, Result<Vec<Netdev>, String>>;
 }
 
 /// The host this process runs on.
@@ -51,6 +56,10 @@ impl Host for LocalHost {
 
     fn sysfs(&self) -> Sysfs {
         Sysfs::new("/sys")
+    }
+
+    fn netdevs(&self) -> BoxFuture<'_, Result<Vec<Netdev>, String>> {
+        Box::pin(async { LiveHost::new(Options::default()).netdevs().await })
     }
 }
 
