@@ -31,12 +31,17 @@ pub(crate) struct Lab {
     bin: PathBuf,
 }
 
+/// A program of the lab.
+pub(crate) fn bin(program: &str) -> PathBuf {
+    let bin = std::env::var_os("RDMA_LAB_BIN").expect("RDMA_LAB_BIN: run this by `cargo xtask test`");
+    PathBuf::from(bin).join(program)
+}
+
 /// The lab of this run.
 pub(crate) fn lab() -> &'static Lab {
     static LAB: OnceLock<Lab> = OnceLock::new();
     LAB.get_or_init(|| {
-        let bin = std::env::var_os("RDMA_LAB_BIN").expect("RDMA_LAB_BIN: run this by `cargo xtask test`");
-        let lab = Lab { bin: bin.into() };
+        let lab = Lab { bin: bin("") };
         lab.install();
         lab
     })

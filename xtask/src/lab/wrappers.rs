@@ -1,4 +1,5 @@
-//! Small programs for tests and people: kubectl, helm and a node's shell, run inside the lab's network.
+//! Small programs for tests and people: kubectl, helm, any other program as the cluster's administrator, and a node's
+//! shell, run inside the lab's network.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,14 +12,16 @@ use super::shell;
 use super::state::State;
 use crate::setup::Parts;
 
-/// Writes `bin/kubectl`, `bin/helm` and `bin/node`.
+/// Writes `bin/kubectl`, `bin/helm`, `bin/inside` and `bin/node`.
 pub(crate) fn write(state: &State, parts: &Parts) -> Result<()> {
     let kubeconfig = quoted(&state.folder.join("kubeconfig"));
     let inside = format!("exec ip netns exec {NAMESPACE}");
-    for (name, program) in
-        [("kubectl", state.folder.join("control-plane/kubectl")), ("helm", parts.helm.clone())]
-    {
-        let script = format!("#!/bin/sh\nKUBECONFIG={kubeconfig} {inside} {} \"$@\"\n", quoted(&program));
+    for (name, program) in [
+        ("kubectl", quoted(&state.folder.join("control-plane/kubectl"))),
+        ("helm", quoted(&parts.helm)),
+        ("inside", String::new()),
+    ] {
+        let script = format!("#!/bin/sh\nKUBECONFIG={kubeconfig} {inside} {program} \"$@\"\n");
         program_file(&state.bin().join(name), &script)?;
     }
     program_file(&state.bin().join("node"), &node_script(state, &inside))
