@@ -69,9 +69,10 @@ impl Effects {
         }
     }
 
-    pub(super) fn netdev_renamed(&mut self, release: Release, netdev: &Netdev) {
+    /// The kernel tells of a netdev's name only when it is `attached` to a port.
+    pub(super) fn netdev_renamed(&mut self, release: Release, netdev: &Netdev, attached: bool) {
         self.changes.push(Change::Link(netdev.index));
-        if release.has_rename_events() {
+        if attached && release.has_rename_events() {
             let attributes = vec![A::NdevIndex(netdev.index), A::NdevName(netdev.name.clone())];
             self.event(NETDEV_RENAME, attributes);
         }
