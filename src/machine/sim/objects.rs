@@ -26,7 +26,7 @@ impl State {
         if self.release.counts_completion_counters() {
             counts.push(("comp_cntr", 0));
         }
-        let most = self.release.tells_most().then(|| soft::most(device)).unwrap_or_default();
+        let most = if self.release.tells_most() { soft::most(device) } else { &[] };
         let entries = counts.into_iter().map(|(kind, number)| {
             let mut entry = vec![A::ResSummaryEntryName(kind.to_owned()), A::ResSummaryEntryCurr(number)];
             let most = most.iter().find(|(of, _)| *of == kind);
