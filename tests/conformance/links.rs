@@ -8,7 +8,7 @@ use Act::{
     Address, Away, Down, Exclusive, Gone, Hardware, Hold, Link, NoAddress, NoModules, Nobody, OtherNetns,
     Renamed, Up, Veth,
 };
-use Then::{Best, Devices, Gid, NoGid, Port};
+use Then::{Best, Devices, Gid, NoGid, Phys, Port};
 
 /// The longest name there is: 63 bytes.
 pub(crate) const LONGEST: &str = "ccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc";
@@ -81,9 +81,17 @@ pub(crate) fn rows() -> Vec<Row> {
         Row::new("the other end of its veth goes", Op::Happens(Gone("ve1")), 0)
             .after(&[Veth, Link("c0", "rxe", "ve0")])
             .then(&[Devices(&[])]),
+        Row::new("the other end of its veth goes down", Op::Happens(Down("ve1")), 0)
+            .after(&[Veth, Link("c0", "rxe", "ve0")])
+            .then(&[Port("c0", "DOWN"), Phys("c0", "POLLING")])
+            .events(&[]),
+        Row::new("the other end of siw's veth goes down", Op::Happens(Down("ve1")), 0)
+            .after(&[Veth, Link("c0", "siw", "ve0")])
+            .then(&[Port("c0", "DOWN"), Phys("c0", "DISABLED")])
+            .events(&[]),
         Row::new("its netdev goes down", Op::Happens(Down("nd0")), 0)
             .after(one)
-            .then(&[Devices(&["c0"]), Port("c0", "DOWN")])
+            .then(&[Devices(&["c0"]), Port("c0", "DOWN"), Phys("c0", "DISABLED")])
             .events(&[]),
         Row::new("siw's netdev goes down", Op::Happens(Down("nd0")), 0)
             .after(&[Link("c0", "siw", "nd0")])

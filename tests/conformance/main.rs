@@ -197,6 +197,10 @@ fn wrong(then: &Then, inventory: &Inventory) -> Option<String> {
             let state = port(name).and_then(|port| port.state);
             (state.as_deref() != Some(*expected)).then(|| format!("port {state:?} instead of {expected}"))
         }
+        Then::Phys(name, expected) => {
+            let state = port(name).and_then(|port| port.phys_state);
+            (state.as_deref() != Some(*expected)).then(|| format!("physical state {state:?}, not {expected}"))
+        }
         Then::Gid(name, gid) => {
             (!gids(name).contains(&(*gid).to_owned())).then(|| format!("no GID {gid} in {:?}", gids(name)))
         }

@@ -5,12 +5,13 @@ use rdma_operator::nl::packet::{NldevAttribute as A, NldevCommand as C, RawAttri
 
 use crate::links::{FAILED, LONGEST};
 use crate::row::{Act, On, Op, Part, Row, Then};
-use Act::{Exclusive, Link, Nobody, OtherNetns};
+use Act::{Exclusive, Hardware, Link, Nobody, OtherNetns};
 use Part::{Dev, Is};
 use Then::Devices;
 
 /// Bad file descriptor.
 const EBADF: i32 = 9;
+const CANNOT: &str = "Device does not support namespace changes (no disassociate support)";
 const SHARED: &str = "Cannot change net namespace of RDMA device in shared netns mode";
 
 pub(crate) fn ask(command: C, parts: &[Part]) -> Op {
@@ -132,6 +133,18 @@ pub(crate) fn rows() -> Vec<Row> {
         .says("invalid attribute length"),
         Row::new("get with an unknown attribute", ask(C::Get, &[Dev("c0"), unknown()]), 0).after(rxe).data(1),
         Row::new("settings with an unknown attribute", ask(C::SysGet, &[unknown()]), 0).data(1),
+        Row::new("why there is no move in shared mode", ask(C::Set, &[Dev("c0"), Part::Netns]), EOPNOTSUPP)
+            .on(&[On::V7_3])
+            .after(&[OtherNetns, siw[0]])
+            .says(SHARED),
+        Row::new("why siw does not move", ask(C::Set, &[Dev("c0"), Part::Netns]), EOPNOTSUPP)
+            .on(&[On::V7_3])
+            .after(&[Exclusive, OtherNetns, siw[0]])
+            .says(CANNOT),
+        Row::new("move hardware", ask(C::Set, &[Dev("fake0"), Part::Netns]), 0)
+            .after(&[Exclusive, OtherNetns, Hardware])
+            .then(&[Devices(&[])])
+            .events(&[]),
         Row::new("move by a bad descriptor", ask(C::Set, &[Dev("c0"), bad_netns()]), EBADF)
             .on(&[On::V6_12])
             .after(rxe),
@@ -228,6 +241,24 @@ pub(crate) fn rows() -> Vec<Row> {
             ask(C::NewDev, &[nobody(), name("s0"), Is(A::DevType(1))]),
             EINVAL,
         ),
+        Row::new(
+            "a sub-device of hardware",
+            ask(C::NewDev, &[Dev("fake0"), name("s0"), Is(A::DevType(1))]),
+            0,
+        )
+        .after(&[Hardware])
+        .then(&[Devices(&["fake0", "s0"])]),
+        Row::new(
+            "a sub-device of 15 bytes and more",
+            ask(C::NewDev, &[Dev("fake0"), name("sssssssssssssssss"), Is(A::DevType(1))]),
+            0,
+        )
+        .after(&[Hardware])
+        .then(&[Devices(&["fake0", "sssssssssssssss"])]),
+        Row::new("a sub-device without a type", ask(C::NewDev, &[Dev("fake0"), name("s0")]), EINVAL)
+            .after(&[Hardware]),
+        Row::new("delete hardware as a sub-device", ask(C::DelDev, &[Dev("fake0")]), EOPNOTSUPP)
+            .after(&[Hardware]),
         Row::new("delete a sub-device that is none", ask(C::DelDev, &[Dev("c0")]), EOPNOTSUPP).after(rxe),
         Row::new("pools of a kernel without", list(C::FrmrPoolsGet, &[Dev("c0")]), EINVAL)
             .on(&[On::V6_12])

@@ -78,6 +78,8 @@ pub(crate) enum Then {
     /// All devices by name, sorted.
     Devices(&'static [&'static str]),
     Port(&'static str, &'static str),
+    /// The port's physical state.
+    Phys(&'static str, &'static str),
     /// A slot with this GID.
     Gid(&'static str, &'static str),
     NoGid(&'static str, &'static str),

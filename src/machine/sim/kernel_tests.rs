@@ -70,7 +70,7 @@ async fn until_unlisted(host: &Simulator, name: &str) {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_removal_that_waits_ends_when_the_device_is_unplugged() {
     let host = Simulator::new(machine("soft-roce-node"));
     let handle = host.connect().unwrap().with_timeout(Duration::from_secs(5));

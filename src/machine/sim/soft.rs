@@ -142,7 +142,13 @@ pub(super) fn follow_netdevs(state: &mut State) {
         };
         let up = netdev.up && netdev.carrier;
         if up { "ACTIVE" } else { "DOWN" }.clone_into(&mut port.state);
-        if up { "LinkUp" } else { "Disabled" }.clone_into(&mut port.phys_state);
+        let phys = match up {
+            true => "LinkUp",
+            // rxe is looking for the other end while its netdev is up.
+            false if rxe && netdev.up => "Polling",
+            false => "Disabled",
+        };
+        phys.clone_into(&mut port.phys_state);
         port.gids = if rxe { rxe_gids(netdev, &netdevs) } else { siw_gids(netdev) };
     }
 }

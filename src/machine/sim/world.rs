@@ -1,12 +1,14 @@
 //! What happens to a host that nobody asked its kernel for over NETLINK_RDMA.
 
 use super::Simulator;
+use std::collections::BTreeSet;
+
 use super::answer::Answer;
 use super::effects::Effects;
 use super::soft;
 use super::state::{LateFault, State, uverbs_device};
 use crate::inventory::Change;
-use crate::machine::document::{Device, Fault, Netdev, Port};
+use crate::machine::document::{Device, Fault, Netdev, NetdevKind, Port};
 use crate::nl::packet::{NldevAttribute as A, NldevCommand, NldevMessage};
 
 impl Simulator {
@@ -72,6 +74,7 @@ impl Simulator {
                     attach(state, &netdev, effects);
                 }
             }
+            veth_carriers(state);
             soft::follow_netdevs(state);
         });
     }
@@ -212,6 +215,19 @@ impl Simulator {
             state.machine.char_devices.push(name.to_owned());
             effects.changes.push(Change::Device);
         });
+    }
+}
+
+/// An end of a veth has a carrier while both ends are up.
+fn veth_carriers(state: &mut State) {
+    let up = |netdev: &Netdev| netdev.kind == NetdevKind::Veth && netdev.up;
+    let ups: BTreeSet<String> =
+        state.machine.netdevs.iter().filter(|netdev| up(netdev)).map(|netdev| netdev.name.clone()).collect();
+    for netdev in state.machine.netdevs.iter_mut().filter(|netdev| netdev.kind == NetdevKind::Veth) {
+        // The other end may be in another namespace, where nobody knows it.
+        if let Some(other) = &netdev.lower {
+            netdev.carrier = netdev.up && ups.contains(other);
+        }
     }
 }
 
