@@ -157,9 +157,7 @@ impl State {
             }
             return Waits(index);
         }
-        if let Some(device) = self.remove_device(index) {
-            effects.unregistered(self.release, &device);
-        }
+        self.unregister(index, effects);
         Done(Vec::new())
     }
 
@@ -226,9 +224,7 @@ impl State {
         if device.device_type.is_none() {
             return Refused(EOPNOTSUPP, None);
         }
-        if let Some(device) = self.remove_device(device.index) {
-            effects.unregistered(self.release, &device);
-        }
+        self.unregister(device.index, effects);
         Done(Vec::new())
     }
 }

@@ -133,6 +133,32 @@ async fn requests_after_one_that_waits_wait_too() {
 }
 
 #[tokio::test]
+async fn a_new_rxe_has_what_a_real_one_has() {
+    let host = soft_roce("6.12.117");
+    host.make_link("rxe7", "rxe", "eth1").unwrap();
+    let index = host.machine().devices.last().unwrap().index;
+    // As recorded of a real rxe with nobody on it, but for the header and the device.
+    let recorded = [
+        (
+            C::ResQpGet,
+            "3c00130038001400080003000100000008001500010000000c001d0069625f636f726500080018000000000005001a000100000005001b0003000000",
+        ),
+        (
+            C::ResCqGet,
+            "400023003c00240008002500ff0300000c00260002000000000000000500270002000000050054000000000008003d00000000000c001d0069625f636f726500",
+        ),
+    ];
+    for (command, bytes) in recorded {
+        let bytes: Vec<u8> = (0..bytes.len() / 2)
+            .map(|place| u8::from_str_radix(&bytes[2 * place..2 * place + 2], 16).unwrap())
+            .collect();
+        let answer = host.exchange(&request(command, vec![A::DevIndex(index)], 0x305, 1)).unwrap();
+        let shown = NldevMessage::decode(command, &answer[0][16..]).attributes.split_off(2);
+        assert_eq!(NldevMessage::new(command, shown).encode(), bytes, "{command}");
+    }
+}
+
+#[tokio::test]
 async fn nests_have_the_flag_that_the_kernel_sets() {
     let host = soft_roce("7.3.4");
     host.make_link("rxe7", "rxe", "eth1").unwrap();

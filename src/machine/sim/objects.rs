@@ -2,12 +2,15 @@
 
 use super::answer::{Answer, Done, List, ListFailed, Refused, index, name};
 use super::soft;
-use super::state::State;
+use super::state::{State, is_rxe};
 use super::words::{qp_state, qp_type};
 use crate::machine::document::{Device, Object, QueuePair, Resources};
 use crate::nl::errno::{EINVAL, ENOENT};
 use crate::nl::packet::number::*;
 use crate::nl::packet::{AttributeList, Nested, NldevAttribute as A, NldevCommand as C, NldevMessage};
+
+/// IB_POLL_UNBOUND_WORKQUEUE
+const UNBOUND_WORKQUEUE: u8 = 2;
 
 impl State {
     /// `fill_res_info`
@@ -128,42 +131,52 @@ const CM_IDS: Kind = Kind {
     entry: A::ResCmIdEntry,
     id: RDMA_NLDEV_ATTR_RES_CM_IDN,
     of_port: true,
-    of: |resources, _| objects(&resources.cm_ids, A::ResCmIdn),
+    of: |resources, _| objects(&resources.cm_ids, A::ResCmIdn, |_| Vec::new()),
 };
 const COMPLETION_QUEUES: Kind = Kind {
     list: A::ResCq,
     entry: A::ResCqEntry,
     id: RDMA_NLDEV_ATTR_RES_CQN,
     of_port: false,
-    of: |resources, _| objects(&resources.cqs, A::ResCqn),
+    of: |resources, device| {
+        objects(&resources.cqs, A::ResCqn, |object| match of_core(object, device) {
+            true => vec![A::ResCqe(1023), A::ResUsecnt(2), A::ResPollCtx(UNBOUND_WORKQUEUE), A::DevDim(0)],
+            false => Vec::new(),
+        })
+    },
 };
 pub(super) const MEMORY_REGIONS: Kind = Kind {
     list: A::ResMr,
     entry: A::ResMrEntry,
     id: RDMA_NLDEV_ATTR_RES_MRN,
     of_port: false,
-    of: |resources, _| objects(&resources.mrs, A::ResMrn),
+    of: |resources, _| objects(&resources.mrs, A::ResMrn, |_| Vec::new()),
 };
 const PROTECTION_DOMAINS: Kind = Kind {
     list: A::ResPd,
     entry: A::ResPdEntry,
     id: RDMA_NLDEV_ATTR_RES_PDN,
     of_port: false,
-    of: |resources, _| objects(&resources.pds, A::ResPdn),
+    of: |resources, device| {
+        objects(&resources.pds, A::ResPdn, |object| match of_core(object, device) {
+            true => vec![A::ResUsecnt(1)],
+            false => Vec::new(),
+        })
+    },
 };
 const CONTEXTS: Kind = Kind {
     list: A::ResCtx,
     entry: A::ResCtxEntry,
     id: RDMA_NLDEV_ATTR_RES_CTXN,
     of_port: false,
-    of: |resources, _| objects(&resources.ctxs, A::ResCtxn),
+    of: |resources, _| objects(&resources.ctxs, A::ResCtxn, |_| Vec::new()),
 };
 const SHARED_RECEIVE_QUEUES: Kind = Kind {
     list: A::ResSrq,
     entry: A::ResSrqEntry,
     id: RDMA_NLDEV_ATTR_RES_SRQN,
     of_port: false,
-    of: |resources, _| objects(&resources.srqs, A::ResSrqn),
+    of: |resources, _| objects(&resources.srqs, A::ResSrqn, |_| Vec::new()),
 };
 
 impl Kind {
@@ -210,12 +223,18 @@ fn queue_pair(qp: &QueuePair, device: &Device) -> Vec<A> {
     entry
 }
 
-fn objects(list: &[Object], id: fn(u32) -> A) -> Vec<Entry> {
+fn objects(list: &[Object], id: fn(u32) -> A, more: impl Fn(&Object) -> Vec<A>) -> Vec<Entry> {
     let entry = |object: &Object| {
-        let mut entry = vec![id(object.id)];
+        let mut entry = more(object);
+        entry.push(id(object.id));
         entry.extend(object.pid.map(A::ResPid));
         entry.extend(object.kernel.clone().map(A::ResKernName));
         entry
     };
     list.iter().map(|object| (object.id, entry(object))).collect()
+}
+
+/// What ib_core has of every rxe for MADs: the only objects whose sizes are known without a document.
+fn of_core(object: &Object, device: &Device) -> bool {
+    is_rxe(device) && object.kernel.as_deref() == Some("ib_core")
 }

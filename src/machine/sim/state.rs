@@ -183,9 +183,7 @@ impl State {
         let free = |device: &&Device| self.dying.contains(&device.index) && self.context_count(device) == 0;
         let free: Vec<u32> = self.machine.devices.iter().filter(free).map(|device| device.index).collect();
         for index in free {
-            if let Some(device) = self.remove_device(index) {
-                effects.unregistered(self.release, &device);
-            }
+            self.unregister(index, effects);
         }
         for name in std::mem::take(&mut self.leaving) {
             if !world::leave(self, &name, effects) {
@@ -194,16 +192,22 @@ impl State {
         }
     }
 
-    /// Takes a device away.
-    pub(super) fn remove_device(&mut self, index: u32) -> Option<Device> {
-        let place = self.machine.devices.iter().position(|device| device.index == index)?;
+    /// Takes a device away and tells of it those of its namespace; false when there is none.
+    pub(super) fn unregister(&mut self, index: u32, effects: &mut Effects) -> bool {
+        let Some(place) = self.machine.devices.iter().position(|device| device.index == index) else {
+            return false;
+        };
+        let visible = self.device(index).is_some();
         let device = self.machine.devices.remove(place);
         self.contexts.remove(&index);
         self.elsewhere.remove(&index);
         self.dying.remove(&index);
         self.counter_modes.retain(|(of, _), _| *of != index);
         self.machine.resources.retain(|resources| resources.device != device.name);
-        Some(device)
+        if visible {
+            effects.unregistered(self.release, &device);
+        }
+        true
     }
 
     /// The lowest uverbs number that is free.

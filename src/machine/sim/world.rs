@@ -44,9 +44,7 @@ impl Simulator {
     pub fn unplug(&self, name: &str) -> bool {
         self.change(|state, effects| {
             let index = state.machine.devices.iter().find(|device| device.name == name).map(|d| d.index);
-            let Some(device) = index.and_then(|index| state.remove_device(index)) else { return false };
-            effects.unregistered(state.release, &device);
-            true
+            index.is_some_and(|index| state.unregister(index, effects))
         })
     }
 
@@ -271,8 +269,8 @@ pub(super) fn leave(state: &mut State, name: &str, effects: &mut Effects) -> boo
             if state.begin_removal(index) {
                 effects.changes.push(Change::Device);
             }
-        } else if let Some(device) = state.remove_device(index) {
-            effects.unregistered(state.release, &device);
+        } else {
+            state.unregister(index, effects);
         }
     }
     if held {
