@@ -12,6 +12,7 @@ pub(crate) enum On {
 }
 
 impl On {
+    /// Those of the lab.
     pub(crate) const BOTH: [Self; 2] = [Self::V6_12, Self::V7_3];
 
     pub(crate) fn release(self) -> &'static str {

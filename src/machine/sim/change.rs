@@ -57,6 +57,9 @@ impl State {
         let before = std::mem::replace(&mut device.name, wanted);
         effects.renamed(release, device);
         let after = device.name.clone();
+        for sub in self.machine.devices.iter_mut().filter(|sub| sub.parent.as_ref() == Some(&before)) {
+            sub.parent = Some(after.clone());
+        }
         for resources in self.machine.resources.iter_mut().filter(|known| known.device == before) {
             resources.device.clone_from(&after);
         }

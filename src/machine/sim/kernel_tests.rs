@@ -100,6 +100,28 @@ async fn a_device_that_waits_for_its_end_is_in_no_list_but_holds_its_name() {
 }
 
 #[tokio::test]
+async fn sub_devices_follow_their_parent_and_go_with_it() {
+    let mut machine = machine("dgx-h100");
+    machine.kernel.release = "7.3.4".to_owned();
+    let host = Simulator::new(machine);
+    let parent = host.machine().devices[0].clone();
+    let made = vec![A::DevIndex(parent.index), A::DevName("smi0".into()), A::DevType(1)];
+    let answer = host.exchange(&request(C::NewDev, made, 5, 1)).unwrap();
+    assert_eq!(told(&answer), [(2, 1, Some(0))]);
+    let renamed = vec![A::DevIndex(parent.index), A::DevName("new0".into())];
+    assert_eq!(told(&host.exchange(&request(C::Set, renamed, 5, 1)).unwrap()), [(2, 1, Some(0))]);
+    let sub = |host: &Simulator| host.machine().devices.into_iter().find(|device| device.name == "smi0");
+    assert_eq!(sub(&host).unwrap().parent.as_deref(), Some("new0"));
+    let mut events = host.monitor().unwrap();
+    assert!(host.unplug("new0"));
+    assert_eq!(sub(&host), None);
+    for gone in ["smi0", "new0"] {
+        let event = events.recv().await;
+        assert!(matches!(&event, Some(nl::Event::Unregister { name, .. }) if name == gone), "{event:?}");
+    }
+}
+
+#[tokio::test]
 async fn every_request_of_a_datagram_is_answered() {
     let host = soft_roce("7.3.4");
     let get = |sequence| request(C::Get, vec![A::DevIndex(0)], 5, sequence);

@@ -199,6 +199,12 @@ impl State {
         };
         let visible = self.device(index).is_some();
         let device = self.machine.devices.remove(place);
+        // Its sub-devices go first; those of a document may be each other's parents.
+        let of_it = |sub: &&Device| sub.device_type.is_some() && sub.parent.as_ref() == Some(&device.name);
+        let subs: Vec<u32> = self.machine.devices.iter().filter(of_it).map(|sub| sub.index).collect();
+        for sub in subs {
+            self.unregister(sub, effects);
+        }
         self.contexts.remove(&index);
         self.elsewhere.remove(&index);
         self.dying.remove(&index);

@@ -167,7 +167,7 @@ impl State {
             })
             .collect();
         match parts {
-            [] if nodes.is_empty() => None,
+            [] if nodes.is_empty() && !self.has_module("ib_umad") => None,
             [] => folder(nodes.into_keys()),
             [name] => nodes.get(name).and_then(|_| folder(["ibdev", "port"])),
             [name, "ibdev"] => file(&nodes.get(name)?.0.name),
