@@ -2,6 +2,7 @@
 
 use super::answer::{Answer, Done, ListFailed, Refused, index, name};
 use super::objects::{MEMORY_REGIONS, queue_pair_id, table};
+use super::soft::RXE_COUNTERS;
 use super::state::State;
 use crate::machine::document::{Device, Port};
 use crate::nl::errno::{EINVAL, ENOENT, ENOMEM, EOPNOTSUPP};
@@ -59,19 +60,15 @@ impl State {
     }
 
     fn port_counters(&self, device: &Device, port: &Port) -> Answer {
-        let Some(counters) = &port.hw_counters else { return Refused(EINVAL, None) };
-        let optional = port.optional_counters.iter().flatten();
-        let entries = counters
-            .iter()
-            .filter(|(name, _)| *name != "lifespan")
-            .map(|(name, text)| (name, text.trim().parse().unwrap_or(0)))
-            .chain(optional.filter(|(_, enabled)| **enabled).map(|(name, _)| (name, 0)))
-            .map(|(name, value)| {
-                A::StatHwcounterEntry(Nested::flagged(vec![
-                    A::StatHwcounterEntryName(name.clone()),
-                    A::StatHwcounterEntryValue(value),
-                ]))
-            });
+        let Some(files) = &port.hw_counters else { return Refused(EINVAL, None) };
+        let shown = counters(port).into_iter().filter(|(_, enabled)| enabled.unwrap_or(true));
+        let entries = shown.map(|(name, _)| {
+            let value = files.get(name).and_then(|text| text.trim().parse().ok());
+            A::StatHwcounterEntry(Nested::flagged(vec![
+                A::StatHwcounterEntryName(name.to_owned()),
+                A::StatHwcounterEntryValue(value.unwrap_or(0)),
+            ]))
+        });
         let attributes = vec![
             index(device),
             name(device),
@@ -206,14 +203,19 @@ impl State {
 
 /// By index, the names of those counters that are optional.
 fn optional_places(port: &Port) -> Vec<Option<String>> {
-    counters(port).map(|(name, enabled)| enabled.map(|_| name.to_owned())).collect()
+    counters(port).into_iter().map(|(name, enabled)| enabled.map(|_| name.to_owned())).collect()
 }
 
-/// All counters of a port by index: the fixed ones, then the optional ones and whether they are enabled.
-fn counters(port: &Port) -> impl Iterator<Item = (&str, Option<bool>)> {
-    let fixed = port.hw_counters.iter().flatten().filter(|(name, _)| *name != "lifespan");
+/// All counters of a port by index: the fixed ones, then the optional ones and whether they are enabled. A document
+/// has them by name; of rxe the order is known.
+fn counters(port: &Port) -> Vec<(&str, Option<bool>)> {
+    let files = port.hw_counters.iter().flatten().map(|(name, _)| name.as_str());
+    let mut fixed: Vec<&str> = files.filter(|name| *name != "lifespan").collect();
+    let place = |name: &str| RXE_COUNTERS.iter().position(|known| *known == name);
+    if fixed.iter().all(|name| place(name).is_some()) {
+        fixed.sort_by_key(|name| place(name));
+    }
     let optional = port.optional_counters.iter().flatten();
-    fixed
-        .map(|(name, _)| (name.as_str(), None))
-        .chain(optional.map(|(name, enabled)| (name.as_str(), Some(*enabled))))
+    let optional = optional.map(|(name, enabled)| (name.as_str(), Some(*enabled)));
+    fixed.into_iter().map(|name| (name, None)).chain(optional).collect()
 }

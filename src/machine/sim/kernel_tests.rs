@@ -195,7 +195,12 @@ async fn nests_have_the_flag_that_the_kernel_sets() {
     assert!(!table.flagged && matches!(&table.attributes[0], A::ResQpEntry(entry) if !entry.flagged));
     let counters = ask(C::StatGet, vec![A::PortIndex(1)], 5);
     let Some(A::StatHwcounters(table)) = counters.find(80) else { panic!("{counters:?}") };
-    assert!(table.flagged && matches!(&table.attributes[0], A::StatHwcounterEntry(entry) if entry.flagged));
+    let A::StatHwcounterEntry(counter) = &table.attributes[0] else { panic!("{table:?}") };
+    assert!(table.flagged && counter.flagged);
+    assert_eq!(
+        (counter.attributes.get_string(82).as_deref(), table.attributes.len()),
+        (Some("sent_pkts"), 17)
+    );
     let summary = ask(C::ResGet, vec![], 5);
     let Some(A::ResSummary(table)) = summary.find(15) else { panic!("{summary:?}") };
     let A::ResSummaryEntry(domains) = &table.attributes[0] else { panic!("{table:?}") };

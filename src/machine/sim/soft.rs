@@ -12,24 +12,27 @@ use crate::nl::Guid;
 
 /// RDMA_DRIVER_RXE and RDMA_DRIVER_SIW.
 const DRIVERS: [u32; 2] = [14, 18];
-/// Counters of rxe's `hw_counters`.
-const RXE_COUNTERS: [&str; 15] = [
-    "ack_deferred",
-    "completer_retry_err",
-    "duplicate_request",
-    "link_downed",
-    "out_of_seq_request",
+/// Counters of rxe in the kernel's order, the last two since 7.2.
+pub(super) const RXE_COUNTERS: [&str; 17] = [
+    "sent_pkts",
     "rcvd_pkts",
+    "duplicate_request",
+    "out_of_seq_request",
     "rcvd_rnr_err",
+    "send_rnr_err",
     "rcvd_seq_err",
-    "rdma_recvs",
-    "rdma_sends",
+    "ack_deferred",
     "retry_exceeded_err",
     "retry_rnr_exceeded_err",
+    "completer_retry_err",
     "send_err",
-    "send_rnr_err",
-    "sent_pkts",
+    "link_downed",
+    "rdma_sends",
+    "rdma_recvs",
+    "sent_bytes",
+    "rcvd_bytes",
 ];
+const NEW_COUNTERS: usize = 2;
 
 /// A new rxe or siw device on `netdev`.
 pub(super) fn device(state: &State, index: u32, kind: &str, name: &str, netdev: &Netdev) -> Device {
@@ -39,10 +42,10 @@ pub(super) fn device(state: &State, index: u32, kind: &str, name: &str, netdev: 
     let (major, minor) = uverbs_device(number);
     let driver = DRIVERS[usize::from(!rxe)];
     let counters = rxe.then(|| {
-        let names = RXE_COUNTERS.iter().copied();
-        let more = ["sent_bytes", "rcvd_bytes"].into_iter().filter(|_| state.release.rxe_has_counters());
+        let number = RXE_COUNTERS.len() - if state.release.rxe_has_counters() { 0 } else { NEW_COUNTERS };
+        let names = RXE_COUNTERS.into_iter().take(number);
         let mut files: BTreeMap<String, String> =
-            names.chain(more).map(|name| (name.to_owned(), "0".to_owned())).collect();
+            names.map(|name| (name.to_owned(), "0".to_owned())).collect();
         files.insert("lifespan".to_owned(), "12".to_owned());
         files
     });
