@@ -10,6 +10,8 @@ mod kernel_tests;
 mod objects;
 mod peer;
 mod policy;
+#[cfg(test)]
+mod recorded_tests;
 mod release;
 mod soft;
 mod state;

@@ -1,8 +1,8 @@
 //! What happens to a host that nobody asked its kernel for over NETLINK_RDMA.
 
-use super::Simulator;
 use std::collections::BTreeSet;
 
+use super::Simulator;
 use super::answer::Answer;
 use super::effects::Effects;
 use super::soft;
