@@ -57,8 +57,8 @@ impl Release {
         last.map_or(if self.since(5, 1) { 65 } else { 59 }, |(_, _, number)| *number)
     }
 
-    /// The request is parsed strictly. Since 6.12 whatever changes something is and whatever reads is not; between
-    /// 5.2 and that it was by the age of the command.
+    /// The request is parsed strictly. In 6.12 whatever changes something is and whatever reads is not; in 6.1 that is
+    /// by the age of the command.
     pub(super) fn is_strict(self, command: NldevCommand) -> bool {
         use NldevCommand as C;
         match command {
