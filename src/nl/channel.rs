@@ -72,6 +72,7 @@ impl ChannelPeer {
 
     /// Sends a datagram to the socket, or the error its next receive call shall give.
     pub fn send(&self, datagram: io::Result<Vec<u8>>) {
+        // As with a real socket, who sends to one that is gone is not told.
         self.replies.send(datagram);
     }
 
@@ -82,10 +83,10 @@ impl ChannelPeer {
 }
 
 impl ChannelSender {
-    /// Sends a datagram to the socket, or the error its next receive call shall give.
-    pub fn send(&self, datagram: io::Result<Vec<u8>>) {
-        // A socket that is gone reads nothing: as with a real one, nobody is told.
-        let _ = self.replies.unbounded_send(datagram);
+    /// Sends a datagram to the socket, or the error its next receive call shall give; false when the socket is gone,
+    /// and so is the datagram.
+    pub fn send(&self, datagram: io::Result<Vec<u8>>) -> bool {
+        self.replies.unbounded_send(datagram).is_ok()
     }
 }
 

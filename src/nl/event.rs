@@ -8,6 +8,7 @@ use std::{
 use futures::{Stream, StreamExt, channel::mpsc};
 
 use super::packet::{AttributeList, NldevAttribute, NldevMessage, number::*};
+use super::view::EventType;
 
 /// A notification (`enum rdma_nl_notify_event_type`, since 6.12; `Rename` and `NetdevRename` since 6.13).
 ///
@@ -86,20 +87,22 @@ impl Event {
         let port = || message.get_u32(RDMA_NLDEV_ATTR_PORT_INDEX);
         let netdev_index = || message.get_u32(RDMA_NLDEV_ATTR_NDEV_INDEX);
         let netdev_name = || message.get_string(RDMA_NLDEV_ATTR_NDEV_NAME);
-        Some(match kind {
-            0 => Self::Register { index: index()?, name: name()? },
-            1 => Self::Unregister { index: index()?, name: name()? },
-            2 => Self::NetdevAttach {
+        Some(match EventType::from(kind) {
+            EventType::Register => Self::Register { index: index()?, name: name()? },
+            EventType::Unregister => Self::Unregister { index: index()?, name: name()? },
+            EventType::NetdevAttach => Self::NetdevAttach {
                 index: index()?,
                 name: name()?,
                 port: port()?,
                 netdev_index: netdev_index()?,
                 netdev_name: netdev_name()?,
             },
-            3 => Self::NetdevDetach { index: index()?, name: name()?, port: port()? },
-            4 => Self::Rename { index: index()?, name: name()? },
-            5 => Self::NetdevRename { netdev_index: netdev_index()?, netdev_name: netdev_name()? },
-            _ => return None,
+            EventType::NetdevDetach => Self::NetdevDetach { index: index()?, name: name()?, port: port()? },
+            EventType::Rename => Self::Rename { index: index()?, name: name()? },
+            EventType::NetdevRename => {
+                Self::NetdevRename { netdev_index: netdev_index()?, netdev_name: netdev_name()? }
+            }
+            EventType::Other(_) => return None,
         })
     }
 }

@@ -52,8 +52,8 @@ pub use request::{
 };
 pub use view::{
     AutoCriteria, CharDevice, CmAddress, CmId, CmState, CompletionQueue, CounterMode, CounterStatus, Device,
-    DeviceType, DriverDetail, DriverId, DriverValue, Entry, FrmrPool, FrmrPoolKey, Guid, HwCounter,
-    MemoryRegion, Missing, MrCounters, NameAssignType, NetnsMode, NodeType, Owner, ParseGuidError,
+    DeviceType, DriverDetail, DriverId, DriverValue, Entry, EventType, FrmrPool, FrmrPoolKey, Guid,
+    HwCounter, MemoryRegion, Missing, MrCounters, NameAssignType, NetnsMode, NodeType, Owner, ParseGuidError,
     PathMigState, PhysState, PollContext, Port, PortCounterStatus, PortCounters, PortSpace, PortState,
     ProtectionDomain, QpCounter, QpCounterMode, QpState, QpType, QueuePair, RawResource, Resource,
     ResourceSummary, SharedReceiveQueue, SrqType, SummaryEntry, SystemInfo, UserContext,

@@ -107,14 +107,21 @@ impl Live {
 /// Takes away what an act has left, but for RDMA devices.
 fn undo(act: Act) -> Result<(), String> {
     let done = match act {
-        Act::Up(_) | Act::Gone(_) => shell(SET_UP),
-        Act::Address(netdev, address) => {
-            shell(&format!("[ ! -e /sys/class/net/{netdev} ] || ip addr del {address} dev {netdev}"))
+        Act::Up(_) | Act::Down(_) | Act::Gone(_) => shell(SET_UP),
+        Act::Renamed(from, to) => {
+            shell(&format!("[ ! -e /sys/class/net/{to} ] || ip link set {to} name {from}"))
         }
+        Act::Address(netdev, address) => shell(&format!(
+            "[ ! -e /sys/class/net/{netdev} ] || {{ ip addr del {address} dev {netdev} 2>/dev/null
+            ! ip -o addr show dev {netdev} | grep -qF ' {address} '; }}"
+        )),
+        Act::Veth => shell("[ ! -e /sys/class/net/ve0 ] || ip link del ve0"),
         Act::Hardware => shell("rmmod fakehca"),
         Act::OtherNetns => shell("ip netns delete rows"),
         Act::NoModules => shell("rm /run/modprobe.d/rows.conf"),
-        Act::Link(..) | Act::Hold(_) | Act::Nobody | Act::Exclusive => Ok(String::new()),
+        Act::Link(..) | Act::NoAddress(..) | Act::Hold(_) | Act::Nobody | Act::Exclusive | Act::Away(_) => {
+            Ok(String::new())
+        }
     };
     done.map(drop).map_err(|why| format!("after {act:?}: {why}"))
 }
@@ -167,6 +174,13 @@ impl World for Live {
                 shell(&format!("rdma link add {name} type {kind} netdev {netdev} && sleep 0.2"))
             }
             Act::Up(name) => shell(&format!("ip link set {name} up")),
+            Act::Down(name) => shell(&format!("ip link set {name} down")),
+            Act::Renamed(from, to) => shell(&format!("ip link set {from} name {to}")),
+            Act::NoAddress(netdev, address) => shell(&format!("ip addr del {address} dev {netdev}")),
+            Act::Veth => {
+                shell("ip link add ve0 type veth peer name ve1 && ip link set ve0 up && ip link set ve1 up")
+            }
+            Act::Away(device) => shell(&format!("rdma dev set {device} netns rows")),
             Act::Gone(name) => shell(&format!("ip link del {name}")),
             Act::Address(netdev, address) => shell(&format!("ip addr add {address} dev {netdev}")),
             Act::Hardware => shell("modprobe fakehca devices=1 ports=2"),

@@ -3,8 +3,10 @@
 //! differ, the simulator is wrong.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod counters;
 mod links;
 mod live;
+mod releases;
 mod requests;
 mod row;
 mod simulated;
@@ -16,7 +18,7 @@ use rdma_operator::inventory::{Collector, Dirty, Host, Inventory, Kernel};
 use rdma_operator::nl::packet::{NldevAttribute as A, NldevCommand, NldevMessage};
 use rdma_operator::nl::{Event, Events};
 
-use row::{Act, Op, Part, Row, Then};
+use row::{Act, On, Op, Part, Row, Then};
 
 /// How long a real kernel may take to bring a state about.
 const WAIT: Duration = Duration::from_secs(5);
@@ -24,7 +26,7 @@ const WAIT: Duration = Duration::from_secs(5);
 const QUIET: Duration = Duration::from_millis(300);
 
 fn rows() -> Vec<Row> {
-    links::rows().into_iter().chain(requests::rows()).collect()
+    [links::rows(), requests::rows(), counters::rows(), releases::rows()].concat()
 }
 
 /// A host on which rows are run.
@@ -54,11 +56,19 @@ async fn run(world: &mut impl World, row: &Row) -> Vec<String> {
         Op::Happens(act) => {
             let happened = world.act(*act);
             differences.extend(happened.err());
-            Some(0)
+            Some(Told { errno: 0, data: 0, text: None })
         }
     };
-    if got != row.errno {
-        differences.push(format!("errno {got:?} instead of {:?}", row.errno));
+    let errno = got.as_ref().map(|told| told.errno);
+    if errno != row.errno {
+        differences.push(format!("errno {errno:?} instead of {:?}", row.errno));
+    }
+    let (data, text) = got.map(|told| (told.data, told.text)).unwrap_or_default();
+    if row.data.is_some_and(|expected| data != expected) {
+        differences.push(format!("{data} messages of data instead of {:?}", row.data));
+    }
+    if row.says.is_some() && text.as_deref() != row.says {
+        differences.push(format!("text {text:?} instead of {:?}", row.says));
     }
     if let Some(expected) = row.events {
         let heard = heard(&mut events).await;
@@ -78,21 +88,18 @@ async fn run(world: &mut impl World, row: &Row) -> Vec<String> {
     }
 }
 
-/// The errno of a request's answer, 0 for success.
-fn ask(
-    world: &mut impl World,
-    command: NldevCommand,
-    parts: &[Part],
-    list: bool,
-    before: &Inventory,
-) -> Option<i32> {
-    let netns = world.netns();
-    let attribute = |part: &Part| match part {
-        Part::Is(attribute) => attribute.clone(),
-        Part::Netns => A::NetNsFd(netns),
-        Part::Dev(name) => A::DevIndex(before.device(name).unwrap_or_else(|| panic!("no {name}")).index),
-    };
-    let message = NldevMessage::new(command, parts.iter().map(attribute).collect());
+/// What a request is answered with.
+struct Told {
+    /// 0 for success.
+    errno: i32,
+    /// Messages of data.
+    data: usize,
+    /// The text of the extended acknowledgement.
+    text: Option<String>,
+}
+
+/// A request, or one for a list, as a datagram.
+fn datagram(message: &NldevMessage, list: bool) -> Vec<u8> {
     let payload = message.encode();
     // NLM_F_REQUEST and NLM_F_ACK; NLM_F_DUMP for a list.
     let flags: u16 = if list { 0x305 } else { 0x005 };
@@ -102,18 +109,60 @@ fn ask(
     datagram.extend(1_u32.to_ne_bytes());
     datagram.extend([0; 4]);
     datagram.extend(payload);
-    let answer = world.exchange(&datagram)?;
-    // The last message of the last datagram is NLMSG_ERROR (2) or NLMSG_DONE (3).
-    let mut rest = answer.last().expect("an answer").as_slice();
-    loop {
-        let length = usize::try_from(u32::from_ne_bytes(rest[..4].try_into().unwrap())).unwrap();
-        let next = length.next_multiple_of(4).min(rest.len());
-        if next == rest.len() {
-            assert!(matches!(rest[4], 2 | 3), "the answer ends: {rest:?}");
-            return Some(-i32::from_ne_bytes(rest[16..20].try_into().unwrap()));
+    datagram
+}
+
+/// The answer to a request; `None` while the kernel works on it.
+fn ask(
+    world: &mut impl World,
+    command: NldevCommand,
+    parts: &[Part],
+    list: bool,
+    before: &Inventory,
+) -> Option<Told> {
+    let netns = world.netns();
+    let attribute = |part: &Part| match part {
+        Part::Is(attribute) => attribute.clone(),
+        Part::Netns => A::NetNsFd(netns),
+        Part::Dev(name) => A::DevIndex(before.device(name).unwrap_or_else(|| panic!("no {name}")).index),
+    };
+    let message = NldevMessage::new(command, parts.iter().map(attribute).collect());
+    let answer = world.exchange(&datagram(&message, list))?;
+    let mut data = 0;
+    for mut rest in answer.iter().map(Vec::as_slice) {
+        while !rest.is_empty() {
+            let length = usize::try_from(u32::from_ne_bytes(rest[..4].try_into().unwrap())).unwrap();
+            // NLMSG_ERROR (2) and NLMSG_DONE (3).
+            if let (kind @ (2 | 3), 0) = (rest[4], rest[5]) {
+                let errno = -i32::from_ne_bytes(rest[16..20].try_into().unwrap());
+                return Some(Told {
+                    errno,
+                    data,
+                    text: (kind == 2).then(|| text(&rest[..length])).flatten(),
+                });
+            }
+            data += 1;
+            rest = &rest[length.next_multiple_of(4).min(rest.len())..];
         }
-        rest = &rest[next..];
     }
+    panic!("the answer does not end: {answer:?}");
+}
+
+/// NLMSGERR_ATTR_MSG (1) of an NLMSG_ERROR with NLM_F_ACK_TLVS (0x200).
+fn text(error: &[u8]) -> Option<String> {
+    let flags = u16::from_ne_bytes([error[6], error[7]]);
+    // Without NLM_F_CAPPED (0x100) the whole request stands before the attributes.
+    let request = usize::try_from(u32::from_ne_bytes(error[20..24].try_into().unwrap())).unwrap();
+    let request = if flags & 0x100 == 0 { request.next_multiple_of(4) } else { 16 };
+    let mut rest = error.get(20 + request..).filter(|_| flags & 0x200 != 0)?;
+    while let [l0, l1, k0, k1, value @ ..] = rest {
+        let length = usize::from(u16::from_ne_bytes([*l0, *l1]));
+        if u16::from_ne_bytes([*k0, *k1]) == 1 {
+            return Some(String::from_utf8_lossy(&value[..length - 5]).into_owned());
+        }
+        rest = rest.get(length.next_multiple_of(4)..)?;
+    }
+    None
 }
 
 /// Events until none comes any more.
@@ -125,6 +174,7 @@ async fn heard(events: &mut Events) -> Vec<String> {
             Event::Unregister { name, .. } => format!("unregister {name}"),
             Event::NetdevAttach { name, netdev_name, .. } => format!("attach {name} {netdev_name}"),
             Event::NetdevDetach { name, .. } => format!("detach {name}"),
+            Event::NetdevRename { netdev_name, .. } => format!("netdev rename {netdev_name}"),
             Event::Rename { name, .. } => format!("rename {name}"),
             other => format!("{other:?}"),
         });
@@ -146,6 +196,10 @@ fn wrong(then: &Then, inventory: &Inventory) -> Option<String> {
         Then::Port(name, expected) => {
             let state = port(name).and_then(|port| port.state);
             (state.as_deref() != Some(*expected)).then(|| format!("port {state:?} instead of {expected}"))
+        }
+        Then::Phys(name, expected) => {
+            let state = port(name).and_then(|port| port.phys_state);
+            (state.as_deref() != Some(*expected)).then(|| format!("physical state {state:?}, not {expected}"))
         }
         Then::Gid(name, gid) => {
             (!gids(name).contains(&(*gid).to_owned())).then(|| format!("no GID {gid} in {:?}", gids(name)))
@@ -174,8 +228,10 @@ async fn the_simulator_behaves_as_every_row_says() {
             differences.extend(wrong.iter().map(|what| format!("{} on {on:?}: {what}", row.name)));
         }
     }
-    println!("{} rows, {runs} runs", rows.len());
-    assert!(rows.len() >= 80, "{}", rows.len());
+    let of = |on: On| rows.iter().filter(|row| row.on.contains(&on)).count();
+    let each = [On::V6_1, On::V6_12, On::V7_2, On::V7_3].map(|on| format!("{} on {on:?}", of(on)));
+    println!("{} rows, {runs} runs: {}", rows.len(), each.join(", "));
+    assert!(rows.len() >= 240, "{}", rows.len());
     assert!(differences.is_empty(), "{} differ:\n{}", differences.len(), differences.join("\n"));
 }
 

@@ -1,34 +1,48 @@
 //! All other requests.
 
-use rdma_operator::nl::errno::{EBUSY, EEXIST, EINVAL, ENOENT, EOPNOTSUPP, EPERM};
-use rdma_operator::nl::packet::{NldevAttribute as A, NldevCommand as C, number};
+use rdma_operator::nl::errno::{EBUSY, EEXIST, EINVAL, EOPNOTSUPP, EPERM};
+use rdma_operator::nl::packet::{NldevAttribute as A, NldevCommand as C, RawAttribute};
 
+use crate::links::{FAILED, LONGEST};
 use crate::row::{Act, On, Op, Part, Row, Then};
-use Act::{Exclusive, Link, Nobody, OtherNetns};
+use Act::{Exclusive, Hardware, Link, Nobody, OtherNetns};
 use Part::{Dev, Is};
 use Then::Devices;
 
-const QP: u32 = number::RDMA_NLDEV_ATTR_RES_QP as u32;
+/// Bad file descriptor.
+const EBADF: i32 = 9;
+const CANNOT: &str = "Device does not support namespace changes (no disassociate support)";
+const SHARED: &str = "Cannot change net namespace of RDMA device in shared netns mode";
 
-fn ask(command: C, parts: &[Part]) -> Op {
+pub(crate) fn ask(command: C, parts: &[Part]) -> Op {
     Op::Ask(command, parts.to_vec())
 }
 
-fn list(command: C, parts: &[Part]) -> Op {
+pub(crate) fn list(command: C, parts: &[Part]) -> Op {
     Op::List(command, parts.to_vec())
 }
 
 /// DEV_INDEX of no device.
-fn nobody() -> Part {
+pub(crate) fn nobody() -> Part {
     Is(A::DevIndex(9999))
 }
 
-fn name(text: &str) -> Part {
+pub(crate) fn name(text: &str) -> Part {
     Is(A::DevName(text.into()))
 }
 
-fn chardev(kind: &str) -> Part {
+pub(crate) fn chardev(kind: &str) -> Part {
     Is(A::ChardevType(kind.into()))
+}
+
+/// An attribute that no kernel knows.
+pub(crate) fn unknown() -> Part {
+    Is(RawAttribute::new(500, vec![0; 4]).into())
+}
+
+/// NET_NS_FD of no descriptor.
+fn bad_netns() -> Part {
+    Is(A::NetNsFd(u32::MAX))
 }
 
 pub(crate) fn rows() -> Vec<Row> {
@@ -82,6 +96,86 @@ pub(crate) fn rows() -> Vec<Row> {
             .then(&[Devices(&[])]),
         Row::new("move siw in exclusive mode", ask(C::Set, &[Dev("c0"), Part::Netns]), EOPNOTSUPP)
             .after(&[Exclusive, OtherNetns, siw[0]]),
+        Row::new("rename to nothing", ask(C::Set, &[Dev("c0"), name("")]), EINVAL)
+            .after(rxe)
+            .then(&[Devices(&["c0"])]),
+        Row::new("rename to 64 bytes", ask(C::Set, &[Dev("c0"), name(&"c".repeat(64))]), 0)
+            .after(rxe)
+            .then(&[Devices(&[LONGEST])]),
+        Row::new("rename to 65 bytes", ask(C::Set, &[Dev("c0"), name(&"c".repeat(65))]), EINVAL)
+            .after(rxe)
+            .then(&[Devices(&["c0"])])
+            .says(FAILED),
+        Row::new("moderation of no meaning", ask(C::Set, &[Dev("c0"), Is(A::DevDim(2))]), EINVAL).after(rxe),
+        Row::new("set with an unknown attribute", ask(C::Set, &[Dev("c0"), unknown()]), EINVAL)
+            .after(rxe)
+            .says("Unknown attribute type"),
+        Row::new(
+            "set with an attribute that is only sent",
+            ask(C::Set, &[Dev("c0"), Is(A::CapFlags(0))]),
+            EINVAL,
+        )
+        .after(rxe)
+        .says("Unsupported attribute"),
+        Row::new(
+            "set with a firmware version",
+            ask(C::Set, &[Dev("c0"), Is(A::FwVersion("1.2".into()))]),
+            EINVAL,
+        )
+        .after(rxe)
+        .says(FAILED),
+        Row::new(
+            "set with a number of eight bytes",
+            ask(C::Set, &[Dev("c0"), Is(RawAttribute::new(84, vec![1; 8]).into())]),
+            EINVAL,
+        )
+        .after(rxe)
+        .says("invalid attribute length"),
+        Row::new("get with an unknown attribute", ask(C::Get, &[Dev("c0"), unknown()]), 0).after(rxe).data(1),
+        Row::new("settings with an unknown attribute", ask(C::SysGet, &[unknown()]), 0).data(1),
+        Row::new("why there is no move in shared mode", ask(C::Set, &[Dev("c0"), Part::Netns]), EOPNOTSUPP)
+            .on(&[On::V7_3])
+            .after(&[OtherNetns, siw[0]])
+            .says(SHARED),
+        Row::new("why siw does not move", ask(C::Set, &[Dev("c0"), Part::Netns]), EOPNOTSUPP)
+            .on(&[On::V7_3])
+            .after(&[Exclusive, OtherNetns, siw[0]])
+            .says(CANNOT),
+        Row::new("move hardware", ask(C::Set, &[Dev("fake0"), Part::Netns]), 0)
+            .after(&[Exclusive, OtherNetns, Hardware])
+            .then(&[Devices(&[])])
+            .events(&[]),
+        Row::new("move by a bad descriptor", ask(C::Set, &[Dev("c0"), bad_netns()]), EBADF)
+            .on(&[On::V6_12])
+            .after(rxe),
+        Row::new("move by a bad descriptor", ask(C::Set, &[Dev("c0"), bad_netns()]), EBADF)
+            .on(&[On::V7_3])
+            .after(rxe)
+            .says("Invalid target net namespace fd"),
+        Row::new("move and rename in shared mode", ask(C::Set, &[Dev("c0"), Part::Netns, name("c9")]), 0)
+            .on(&[On::V6_12])
+            .after(&[OtherNetns, rxe[0]])
+            .then(&[Devices(&["c9"])]),
+        Row::new(
+            "move and rename in shared mode",
+            ask(C::Set, &[Dev("c0"), Part::Netns, name("c9")]),
+            EOPNOTSUPP,
+        )
+        .on(&[On::V7_3])
+        .after(&[OtherNetns, rxe[0]])
+        .then(&[Devices(&["c0"])])
+        .says(SHARED),
+        Row::new("move and rename rxe", ask(C::Set, &[Dev("c0"), Part::Netns, name("c9")]), 0)
+            .on(&[On::V6_12])
+            .after(&[Exclusive, OtherNetns, rxe[0]])
+            .then(&[Devices(&["c9"])]),
+        Row::new("move and rename rxe", ask(C::Set, &[Dev("c0"), Part::Netns, name("c9")]), 0)
+            .on(&[On::V7_3])
+            .after(&[Exclusive, OtherNetns, rxe[0]])
+            .then(&[Devices(&[])]),
+        Row::new("move and rename to nothing", ask(C::Set, &[Dev("c0"), Part::Netns, name("")]), EINVAL)
+            .after(&[Exclusive, OtherNetns, rxe[0]])
+            .then(&[Devices(&["c0"])]),
         // SYS_GET and SYS_SET
         Row::new("settings", ask(C::SysGet, &[]), 0),
         Row::new("the mode as it is", ask(C::SysSet, &[Is(A::SysNetnsMode(1))]), 0).after(&[OtherNetns]),
@@ -112,35 +206,29 @@ pub(crate) fn rows() -> Vec<Row> {
         .after(rxe),
         Row::new("rdma_cm of a device", ask(C::GetChardev, &[chardev("rdma_cm"), Dev("c0")]), EOPNOTSUPP)
             .after(rxe),
+        Row::new("rdma_cm", ask(C::GetChardev, &[chardev("rdma_cm")]), 0).data(1),
+        Row::new("verbs node without a device", ask(C::GetChardev, &[chardev("uverbs")]), EOPNOTSUPP),
+        Row::new("MAD node", ask(C::GetChardev, &[chardev("umad"), Dev("c0"), port(1)]), 0)
+            .after(rxe)
+            .data(1),
+        Row::new("MAD node of port 2", ask(C::GetChardev, &[chardev("umad"), Dev("c0"), port(2)]), EINVAL)
+            .after(rxe),
+        Row::new(
+            "MAD node of siw without a port",
+            ask(C::GetChardev, &[chardev("umad"), Dev("c0")]),
+            EOPNOTSUPP,
+        )
+        .after(siw),
+        Row::new("MAD node without a device", ask(C::GetChardev, &[chardev("umad")]), EOPNOTSUPP),
+        Row::new("MAD node of no device", ask(C::GetChardev, &[chardev("umad"), nobody(), port(1)]), EINVAL),
+        Row::new(
+            "a node of a port without a device",
+            ask(C::GetChardev, &[chardev("umad"), port(1)]),
+            EINVAL,
+        ),
+        Row::new("a node of a type of 33 bytes", ask(C::GetChardev, &[chardev(&"u".repeat(33))]), EINVAL),
         Row::new("a node of no meaning", ask(C::GetChardev, &[chardev("nosuch")]), EOPNOTSUPP),
         Row::new("a node without a type", ask(C::GetChardev, &[Dev("c0")]), EINVAL).after(rxe),
-        // resources
-        Row::new("counts of all", list(C::ResGet, &[]), 0).after(rxe),
-        Row::new("counts of no device", ask(C::ResGet, &[nobody()]), EINVAL),
-        Row::new("queue pairs", list(C::ResQpGet, &[Dev("c0")]), 0).after(rxe),
-        Row::new("queue pairs of no device", list(C::ResQpGet, &[nobody()]), EINVAL),
-        Row::new("no such memory region", ask(C::ResMrGet, &[Dev("c0"), Is(A::ResMrn(9999))]), ENOENT)
-            .after(rxe),
-        Row::new("no such domain", ask(C::ResPdGet, &[Dev("c0"), Is(A::ResPdn(9999))]), ENOENT).after(rxe),
-        Row::new("no such context", ask(C::ResCtxGet, &[Dev("c0"), Is(A::ResCtxn(9999))]), ENOENT).after(rxe),
-        Row::new("a memory region without its id", ask(C::ResMrGet, &[Dev("c0")]), EINVAL).after(rxe),
-        // counters
-        Row::new("counters of rxe", ask(C::StatGet, &[Dev("c0"), port(1)]), 0).after(rxe),
-        Row::new("counters of siw", ask(C::StatGet, &[Dev("c0"), port(1)]), EINVAL).after(siw),
-        Row::new("counters of port 2", ask(C::StatGet, &[Dev("c0"), port(2)]), EINVAL).after(rxe),
-        Row::new("counters as a list of nothing", list(C::StatGet, &[Dev("c0")]), EINVAL).after(rxe),
-        Row::new("which counters rxe has", ask(C::StatGetStatus, &[Dev("c0"), port(1)]), 0).after(rxe),
-        Row::new("which counters siw has", ask(C::StatGetStatus, &[Dev("c0"), port(1)]), EINVAL).after(siw),
-        Row::new("counters set to nothing", ask(C::StatSet, &[Dev("c0"), port(1)]), EINVAL).after(rxe),
-        Row::new(
-            "automatic counters by what is not known",
-            ask(
-                C::StatSet,
-                &[Dev("c0"), port(1), Is(A::StatRes(QP)), Is(A::StatMode(1)), Is(A::StatAutoModeMask(0xf0))],
-            ),
-            EINVAL,
-        )
-        .after(rxe),
         // sub-devices and pools
         Row::new(
             "a sub-device of rxe",
@@ -153,16 +241,49 @@ pub(crate) fn rows() -> Vec<Row> {
             ask(C::NewDev, &[nobody(), name("s0"), Is(A::DevType(1))]),
             EINVAL,
         ),
+        Row::new(
+            "a sub-device of hardware",
+            ask(C::NewDev, &[Dev("fake0"), name("s0"), Is(A::DevType(1))]),
+            0,
+        )
+        .after(&[Hardware])
+        .then(&[Devices(&["fake0", "s0"])]),
+        Row::new(
+            "a sub-device of 15 bytes and more",
+            ask(C::NewDev, &[Dev("fake0"), name("sssssssssssssssss"), Is(A::DevType(1))]),
+            0,
+        )
+        .after(&[Hardware])
+        .then(&[Devices(&["fake0", "sssssssssssssss"])]),
+        Row::new("a sub-device without a type", ask(C::NewDev, &[Dev("fake0"), name("s0")]), EINVAL)
+            .after(&[Hardware]),
+        Row::new("delete hardware as a sub-device", ask(C::DelDev, &[Dev("fake0")]), EOPNOTSUPP)
+            .after(&[Hardware]),
         Row::new("delete a sub-device that is none", ask(C::DelDev, &[Dev("c0")]), EOPNOTSUPP).after(rxe),
         Row::new("pools of a kernel without", list(C::FrmrPoolsGet, &[Dev("c0")]), EINVAL)
             .on(&[On::V6_12])
             .after(rxe),
-        Row::new("pools", list(C::FrmrPoolsGet, &[Dev("c0")]), 0).on(&[On::V7_3]).after(rxe),
+        Row::new("pools", list(C::FrmrPoolsGet, &[Dev("c0")]), 0).on(&[On::V7_3]).after(rxe).data(0),
+        Row::new("pools set to nothing", ask(C::FrmrPoolsSet, &[Dev("c0")]), 0).on(&[On::V7_3]).after(rxe),
+        Row::new(
+            "aging of pools that are not there",
+            ask(C::FrmrPoolsSet, &[Dev("c0"), Is(A::FrmrPoolsAgingPeriod(60))]),
+            EINVAL,
+        )
+        .on(&[On::V7_3])
+        .after(rxe),
         Row::new("one pool", ask(C::FrmrPoolsGet, &[Dev("c0")]), EINVAL).after(rxe),
         // what is no request
         Row::new("a notification as a request", ask(C::Monitor, &[]), EINVAL),
         Row::new("a command of no number", ask(C::Other(99), &[]), EINVAL),
         Row::new("a change as a list", list(C::NewLink, &[name("c0")]), EINVAL),
+        Row::new("a change as a list without the capability", list(C::NewLink, &[name("c0")]), EPERM)
+            .after(&[Nobody]),
+        Row::new("raw queue pairs without the capability", list(C::ResQpGetRaw, &[Dev("c0")]), EPERM)
+            .after(&[rxe[0], Nobody]),
+        Row::new("a notification as a request without the capability", ask(C::Monitor, &[]), EINVAL)
+            .after(&[Nobody]),
+        Row::new("settings as a list without the capability", list(C::SysGet, &[]), EINVAL).after(&[Nobody]),
         Row::new("settings as a list", list(C::SysGet, &[]), EINVAL),
     ]
 }

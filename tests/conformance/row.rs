@@ -5,15 +5,20 @@ use rdma_operator::nl::packet::{NldevAttribute as A, NldevCommand as C};
 /// A kernel series that rows are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum On {
+    V6_1,
     V6_12,
+    V7_2,
     V7_3,
 }
 
 impl On {
+    /// Those of the lab.
     pub(crate) const BOTH: [Self; 2] = [Self::V6_12, Self::V7_3];
 
     pub(crate) fn release(self) -> &'static str {
         match self {
+            Self::V6_1 => "6.1.0-44-amd64",
+            Self::V7_2 => "7.2.6+deb13-amd64",
             Self::V6_12 => "6.12.117+deb13-amd64",
             Self::V7_3 => "7.3.4+deb13-amd64",
         }
@@ -27,8 +32,14 @@ pub(crate) enum Act {
     /// A soft link: name, type, netdev.
     Link(&'static str, &'static str, &'static str),
     Up(&'static str),
+    Down(&'static str),
     Gone(&'static str),
+    /// A netdev gets another name.
+    Renamed(&'static str, &'static str),
     Address(&'static str, &'static str),
+    NoAddress(&'static str, &'static str),
+    /// The netdevs ve0 and ve1, two ends of a veth, up.
+    Veth,
     /// The device fake0, which NEWLINK has not made.
     Hardware,
     /// A process opens a device and keeps it open.
@@ -38,6 +49,8 @@ pub(crate) enum Act {
     /// A network namespace besides the initial one.
     OtherNetns,
     Exclusive,
+    /// A device goes to that namespace.
+    Away(&'static str),
     /// The requests come from a process without CAP_NET_ADMIN.
     Nobody,
 }
@@ -66,6 +79,8 @@ pub(crate) enum Then {
     /// All devices by name, sorted.
     Devices(&'static [&'static str]),
     Port(&'static str, &'static str),
+    /// The port's physical state.
+    Phys(&'static str, &'static str),
     /// A slot with this GID.
     Gid(&'static str, &'static str),
     NoGid(&'static str, &'static str),
@@ -83,6 +98,10 @@ pub(crate) struct Row {
     /// 0: success; `None`: the kernel does not answer while the state lasts.
     pub(crate) errno: Option<i32>,
     pub(crate) then: Vec<Then>,
+    /// Messages of data in the answer, where the row is about them.
+    pub(crate) data: Option<usize>,
+    /// What the extended acknowledgement says.
+    pub(crate) says: Option<&'static str>,
     /// Notifications in their order, where the row is about them.
     pub(crate) events: Option<&'static [&'static str]>,
     /// Why no real kernel runs it.
@@ -91,8 +110,18 @@ pub(crate) struct Row {
 
 impl Row {
     pub(crate) fn new(name: &'static str, op: Op, errno: i32) -> Self {
-        let (before, then) = (Vec::new(), Vec::new());
-        Self { name, on: &On::BOTH, before, op, errno: Some(errno), then, events: None, only_simulated: None }
+        Self {
+            name,
+            on: &On::BOTH,
+            before: Vec::new(),
+            op,
+            errno: Some(errno),
+            then: Vec::new(),
+            data: None,
+            says: None,
+            events: None,
+            only_simulated: None,
+        }
     }
 
     pub(crate) fn on(mut self, on: &'static [On]) -> Self {
@@ -112,6 +141,16 @@ impl Row {
 
     pub(crate) fn then(mut self, then: &[Then]) -> Self {
         self.then.extend(then);
+        self
+    }
+
+    pub(crate) fn data(mut self, messages: usize) -> Self {
+        self.data = Some(messages);
+        self
+    }
+
+    pub(crate) fn says(mut self, text: &'static str) -> Self {
+        self.says = Some(text);
         self
     }
 

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use rdma_operator::inventory::Host;
-use rdma_operator::machine::document::{Device, Netdev};
+use rdma_operator::machine::document::{Device, Netdev, NetdevKind};
 use rdma_operator::machine::{Machine, Simulator};
+use rdma_operator::nl::packet::{NldevAttribute as A, NldevCommand, NldevMessage};
 
-use crate::World;
 use crate::row::{Act, On};
+use crate::{World, datagram};
 
 /// The netdevs that every row has.
 const NETDEVS: &str = r#"
@@ -73,6 +74,24 @@ impl World for Simulated {
         match act {
             Act::Link(name, kind, netdev) => self.0.make_link(name, kind, netdev).unwrap(),
             Act::Up(name) => self.0.set_netdev(Netdev { up: true, carrier: true, ..self.netdev(name) }),
+            Act::Down(name) => self.0.set_netdev(Netdev { up: false, carrier: false, ..self.netdev(name) }),
+            Act::Renamed(from, to) => self.0.rename_netdev(from, to),
+            Act::NoAddress(netdev, address) => self.0.remove_address(netdev, address),
+            Act::Veth => {
+                let ends = [(7, "ve0", "00:00:5e:00:53:05", "ve1"), (8, "ve1", "00:00:5e:00:53:06", "ve0")];
+                for (index, name, mac, other) in ends {
+                    let (name, mac, lower) = (name.into(), Some(mac.into()), Some(other.into()));
+                    let kind = NetdevKind::Veth;
+                    self.0.set_netdev(Netdev { index, name, mac, kind, lower, ..self.netdev("nd0") });
+                }
+            }
+            Act::Away(name) => {
+                let index =
+                    self.0.machine().devices.into_iter().find(|known| known.name == name).unwrap().index;
+                let move_it = NldevMessage::new(NldevCommand::Set, vec![A::DevIndex(index), A::NetNsFd(0)]);
+                let answer = self.0.exchange(&datagram(&move_it, false)).unwrap();
+                assert_eq!(answer[0][16..20], [0; 4], "{name} moves");
+            }
             Act::Gone(name) => drop(self.0.remove_netdev(name)),
             Act::Address(netdev, address) => self.0.add_address(netdev, address),
             Act::Hardware => drop(self.0.plug(hardware())),

@@ -4,8 +4,8 @@ use anyhow::{Result, bail};
 
 use super::output::Row;
 use super::session::Session;
-use crate::nl::Event;
 use crate::nl::packet::{AttributeList, NldevAttribute, number::*};
+use crate::nl::{Event, EventType};
 
 /// Prints notifications until it is stopped.
 pub(super) async fn run(session: &mut Session<'_>) -> Result<()> {
@@ -27,10 +27,6 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<()> {
     }
 }
 
-/// The events by their types, as rdma(8) calls them.
-const NAMES: [&str; 6] =
-    ["REGISTER", "UNREGISTER", "NETDEV_ATTACH", "NETDEV_DETACH", "RENAME", "NETDEV_RENAME"];
-
 /// What an event may carry.
 #[derive(Default)]
 struct Subject<'a> {
@@ -44,10 +40,10 @@ struct Subject<'a> {
 fn row(event: &Event) -> Row {
     let device = |index: &u32, name| Subject { index: Some(*index), name: Some(name), ..Subject::default() };
     match event {
-        Event::Register { index, name } => line(0, &device(index, name)),
-        Event::Unregister { index, name } => line(1, &device(index, name)),
+        Event::Register { index, name } => line(EventType::Register, &device(index, name)),
+        Event::Unregister { index, name } => line(EventType::Unregister, &device(index, name)),
         Event::NetdevAttach { index, name, port, netdev_index, netdev_name } => line(
-            2,
+            EventType::NetdevAttach,
             &Subject {
                 port: Some(*port),
                 netdev_index: Some(*netdev_index),
@@ -56,11 +52,11 @@ fn row(event: &Event) -> Row {
             },
         ),
         Event::NetdevDetach { index, name, port } => {
-            line(3, &Subject { port: Some(*port), ..device(index, name) })
+            line(EventType::NetdevDetach, &Subject { port: Some(*port), ..device(index, name) })
         }
-        Event::Rename { index, name } => line(4, &device(index, name)),
+        Event::Rename { index, name } => line(EventType::Rename, &device(index, name)),
         Event::NetdevRename { netdev_index, netdev_name } => line(
-            5,
+            EventType::NetdevRename,
             &Subject {
                 netdev_index: Some(*netdev_index),
                 netdev_name: Some(netdev_name),
@@ -84,13 +80,13 @@ fn unknown(kind: u8, attributes: &[NldevAttribute]) -> Row {
         netdev_index: attributes.get_u32(RDMA_NLDEV_ATTR_NDEV_INDEX),
         netdev_name: netdev.as_deref(),
     };
-    line(kind, &subject)
+    line(EventType::from(kind), &subject)
 }
 
-fn line(kind: u8, subject: &Subject<'_>) -> Row {
-    match NAMES.get(usize::from(kind)) {
-        Some(name) => called(name, subject),
-        None => called(&format!("UNKNOWN {kind:#04x}"), subject),
+fn line(kind: EventType, subject: &Subject<'_>) -> Row {
+    match kind {
+        EventType::Other(number) => called(&format!("UNKNOWN {number:#04x}"), subject),
+        kind => called(kind.as_str(), subject),
     }
 }
 

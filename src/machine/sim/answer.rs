@@ -1,7 +1,8 @@
 //! Requests and their answers: what `nldev_cb_table` and its permissions decide, and reading.
 
 use super::effects::Effects;
-use super::state::State;
+use super::policy;
+use super::state::{State, umad_device};
 use super::words::{device_number, encode_device, node_type, phys_state, port_state};
 use crate::machine::document::{Device, NetnsMode, Port};
 use crate::nl::errno::{EINVAL, EOPNOTSUPP, EPERM};
@@ -22,8 +23,8 @@ pub(super) enum Answer {
     ListFailed(i32),
     /// An error.
     Refused(i32, Text),
-    /// The kernel works until nobody has this device open.
-    Waits,
+    /// The kernel works until nobody has the device of this index open, and then acknowledges.
+    Waits(u32),
 }
 
 pub(super) use Answer::{Done, List, ListFailed, Refused, Waits};
@@ -38,16 +39,26 @@ impl State {
         effects: &mut Effects,
     ) -> Answer {
         let command = request.command;
-        let served = if dump { command.has_dump() } else { command.has_doit() };
-        if !self.release.knows(command) || !served {
+        let any = command.has_dump() || command.has_doit();
+        if !self.release.knows(command) || !any {
             return Refused(EINVAL, None);
         }
         if command.needs_admin() && !admin {
             return Refused(EPERM, None);
         }
+        let served = if dump { command.has_dump() } else { command.has_doit() };
+        if !served {
+            return Refused(EINVAL, None);
+        }
         use NldevCommand as C;
+        // A list of all devices looks at no attribute.
+        if !(dump && matches!(command, C::Get | C::ResGet))
+            && let Err(text) = policy::check(self.release, command, &request.encode())
+        {
+            return if dump { ListFailed(EINVAL) } else { Refused(EINVAL, Some(text)) };
+        }
         match (command, dump) {
-            (C::Get, true) => List(self.visible().map(|device| self.device_message(device)).collect()),
+            (C::Get, true) => List(self.listed().map(|device| self.device_message(device)).collect()),
             (C::Get, false) => {
                 self.of_device(request, |state, device| Done(vec![state.device_message(device)]))
             }
@@ -67,14 +78,20 @@ impl State {
             (C::StatGet, _) => self.stat_get(request, dump),
             (C::StatGetStatus, _) => self.stat_status(request),
             (C::StatSet, _) => self.stat_set(request),
-            (C::StatDel, _) => Refused(EINVAL, None),
-            (C::ResGet, true) => List(self.visible().map(|device| self.summary(device)).collect()),
+            (C::StatDel, _) => self.stat_del(request),
+            (C::ResGet, true) => List(self.listed().map(|device| self.summary(device)).collect()),
             (C::ResGet, false) => self.of_device(request, |state, device| Done(vec![state.summary(device)])),
-            (C::FrmrPoolsGet, _) => self.of_device_list(request, |_, device| {
-                let pools = A::FrmrPools(crate::nl::packet::Nested::flagged(Vec::new()));
-                List(vec![NldevMessage::new(C::FrmrPoolsGet, vec![index(device), name(device), pools])])
+            // No device here has pools.
+            (C::FrmrPoolsGet, _) => self.of_device_list(request, |_, _| List(Vec::new())),
+            (C::FrmrPoolsSet, _) => self.of_device(request, |_, _| {
+                let asked = |number| request.find(number).is_some();
+                match asked(RDMA_NLDEV_ATTR_FRMR_POOLS_AGING_PERIOD)
+                    || asked(RDMA_NLDEV_ATTR_FRMR_POOL_PINNED_HANDLES)
+                {
+                    true => Refused(EINVAL, None),
+                    false => Done(Vec::new()),
+                }
             }),
-            (C::FrmrPoolsSet, _) => self.of_device(request, |_, _| Refused(EOPNOTSUPP, None)),
             _ => self.objects(request, dump),
         }
     }
@@ -177,16 +194,23 @@ impl State {
         };
         let device = request.get_u32(RDMA_NLDEV_ATTR_DEV_INDEX);
         let port = request.get_u32(RDMA_NLDEV_ATTR_PORT_INDEX);
-        if port.is_some() && device.is_none() || device.is_some_and(|index| self.device(index).is_none()) {
+        let there = match (device, port) {
+            (None, port) => port.is_none(),
+            (Some(index), None) => self.device(index).is_some(),
+            (Some(index), Some(number)) => self.port(index, number).is_some(),
+        };
+        if !there {
             return Refused(EINVAL, None);
         }
-        match (kind.as_str(), device, port) {
-            ("uverbs" | "umad", _, None) if kind == "umad" || device.is_none() => Refused(EINVAL, None),
-            ("uverbs", Some(_), Some(_)) => Refused(EINVAL, None),
-            ("uverbs", Some(index), None) => {
+        // A client that is not there is asked for as the module rdma-client-TYPE.
+        match (kind.as_str(), device) {
+            ("uverbs", Some(index)) => {
                 self.load_module("ib_uverbs");
                 let node = self.device(index).and_then(|device| device.uverbs.as_ref());
                 let Some(node) = node else { return Refused(EOPNOTSUPP, None) };
+                if port.is_some() {
+                    return Refused(EINVAL, None);
+                }
                 let mut attributes = Vec::new();
                 attributes.extend(node.driver_id.map(A::UverbsDriverId));
                 let (major, minor) = device_number(&node.dev).unwrap_or_default();
@@ -195,24 +219,32 @@ impl State {
                 attributes.push(A::ChardevName(node.name.clone()));
                 Done(vec![NldevMessage::new(NldevCommand::GetChardev, attributes)])
             }
-            ("umad", Some(index), Some(number)) => {
+            ("umad", Some(index)) => {
                 self.load_module("ib_umad");
-                let Some((_, port)) = self.port(index, number) else { return Refused(EINVAL, None) };
-                let Some(umad) = &port.umad else { return Refused(EOPNOTSUPP, None) };
-                let minor = umad.trim_start_matches(|c: char| c.is_ascii_alphabetic()).parse().unwrap_or(0);
-                Done(vec![node(umad, (231, minor), 5)])
+                let ports = self.device(index).map(|device| &device.ports).into_iter().flatten();
+                let nodes: Vec<_> =
+                    ports.filter_map(|port| Some((port.number, port.umad.as_ref()?))).collect();
+                match port {
+                    _ if nodes.is_empty() => Refused(EOPNOTSUPP, None),
+                    None => Refused(EINVAL, None),
+                    Some(number) => match nodes.into_iter().find(|(of, _)| *of == number) {
+                        None => Refused(EOPNOTSUPP, None),
+                        Some((_, umad)) => {
+                            let number = umad.strip_prefix("umad").and_then(|number| number.parse().ok());
+                            Done(vec![node(umad, umad_device(number.unwrap_or(0)), 5)])
+                        }
+                    },
+                }
             }
-            ("rdma_cm", None, None) if self.has_module("rdma_ucm") => {
-                Done(vec![node("rdma_cm", (10, 260), 4)])
-            }
+            ("rdma_cm", None) if self.load_module("rdma_ucm") => Done(vec![node("rdma_cm", (10, 260), 4)]),
             _ => Refused(EOPNOTSUPP, None),
         }
     }
 }
 
-fn node(name: &str, (major, minor): (u64, u64), abi: u64) -> NldevMessage {
-    let attributes =
-        vec![A::Chardev(encode_device(major, minor)), A::ChardevAbi(abi), A::ChardevName(name.to_owned())];
+fn node(name: &str, (major, minor): (u32, u32), abi: u64) -> NldevMessage {
+    let device = encode_device(u64::from(major), u64::from(minor));
+    let attributes = vec![A::Chardev(device), A::ChardevAbi(abi), A::ChardevName(name.to_owned())];
     NldevMessage::new(NldevCommand::GetChardev, attributes)
 }
 

@@ -11,10 +11,14 @@ use crate::nl::packet::{AttributeList, NldevMessage};
 
 /// IB_DEVICE_NAME_MAX without its NUL.
 const DEVICE_NAME: usize = 63;
-/// The kernel copies NEWDEV's name into IFNAMSIZ bytes.
-const SUB_DEVICE_NAME: usize = 15;
-/// The kernel's words for a string that is too long.
-const TOO_LONG: &str = "Attribute failed policy validation";
+/// IFNAMSIZ without its NUL: of netdevs, of types of links, and of what NEWDEV is to make.
+const INTERFACE_NAME: usize = 15;
+/// Bad file descriptor.
+const EBADF: i32 = 9;
+/// Texts of SET NET_NS_FD.
+const NO_NETNS: &str = "Invalid target net namespace fd";
+const SHARED: &str = "Cannot change net namespace of RDMA device in shared netns mode";
+const CANNOT: &str = "Device does not support namespace changes (no disassociate support)";
 
 impl State {
     /// `nldev_set_doit`: one change a request.
@@ -22,9 +26,10 @@ impl State {
         let Some(index) = request.get_u32(RDMA_NLDEV_ATTR_DEV_INDEX) else { return Refused(EINVAL, None) };
         let Some(device) = self.device(index) else { return Refused(EINVAL, None) };
         let (movable, wanted) = (device.movable, request.get_string(RDMA_NLDEV_ATTR_DEV_NAME));
-        let moves = request.get_u32(RDMA_NLDEV_NET_NS_FD).is_some();
-        if moves && (wanted.is_none() || self.release.moves_before_renaming()) {
-            return self.move_device(index, movable, effects);
+        let wanted = wanted.map(|name| cut(&name, DEVICE_NAME));
+        let netns = request.get_u32(RDMA_NLDEV_NET_NS_FD);
+        if let Some(netns) = netns.filter(|_| wanted.is_none() || self.release.moves_before_renaming()) {
+            return self.move_device(index, movable, netns, wanted, effects);
         }
         if let Some(wanted) = wanted {
             return self.rename(index, wanted, effects);
@@ -39,10 +44,10 @@ impl State {
     }
 
     fn rename(&mut self, index: u32, wanted: String, effects: &mut Effects) -> Answer {
-        if wanted.len() > DEVICE_NAME {
-            return Refused(EINVAL, Some(TOO_LONG));
+        if wanted.is_empty() {
+            return Refused(EINVAL, None);
         }
-        match self.named(&wanted) {
+        match self.holder_of(&wanted) {
             Some(other) if other.index == index => return Done(Vec::new()),
             Some(_) => return Refused(EEXIST, None),
             None => {}
@@ -52,41 +57,58 @@ impl State {
         let before = std::mem::replace(&mut device.name, wanted);
         effects.renamed(release, device);
         let after = device.name.clone();
+        for sub in self.machine.devices.iter_mut().filter(|sub| sub.parent.as_ref() == Some(&before)) {
+            sub.parent = Some(after.clone());
+        }
         for resources in self.machine.resources.iter_mut().filter(|known| known.device == before) {
             resources.device.clone_from(&after);
         }
         Done(Vec::new())
     }
 
-    fn move_device(&mut self, index: u32, movable: bool, effects: &mut Effects) -> Answer {
+    fn move_device(
+        &mut self,
+        index: u32,
+        movable: bool,
+        netns: u32,
+        wanted: Option<String>,
+        effects: &mut Effects,
+    ) -> Answer {
         let text = |text| self.release.explains_netns().then_some(text);
+        if wanted.as_ref().is_some_and(String::is_empty) {
+            return Refused(EINVAL, None);
+        }
+        // Of descriptors a simulated process has all but those that cannot be one.
+        if i32::try_from(netns).is_err() {
+            return Refused(EBADF, text(NO_NETNS));
+        }
         if self.machine.kernel.netns_mode != Some(NetnsMode::Exclusive) {
-            let why = "Cannot change net namespace of RDMA device in shared netns mode";
-            return Refused(EOPNOTSUPP, text(why));
+            return Refused(EOPNOTSUPP, text(SHARED));
         }
         if !movable {
-            let why = "Device does not support namespace changes (no disassociate support)";
-            return Refused(EOPNOTSUPP, text(why));
+            return Refused(EOPNOTSUPP, text(CANNOT));
         }
         // Its clients are removed and added again: users lose it, its nodes may get other numbers.
         self.contexts.remove(&index);
         self.elsewhere.insert(index);
+        if let Some(device) = self.machine.devices.iter_mut().find(|device| device.index == index) {
+            let before = device.name.clone();
+            device.name = wanted.unwrap_or_else(|| before.clone());
+            self.machine.resources.retain(|resources| resources.device != before);
+        }
         effects.changes.push(crate::inventory::Change::Device);
         Done(Vec::new())
     }
 
     /// `nldev_newlink`
     pub(super) fn new_link(&mut self, request: &NldevMessage, effects: &mut Effects) -> Answer {
-        let text = |number| request.get_string(number);
+        let text = |number, most| request.get_string(number).map(|text| cut(&text, most));
         let attributes = (
-            text(RDMA_NLDEV_ATTR_DEV_NAME),
-            text(RDMA_NLDEV_ATTR_LINK_TYPE),
-            text(RDMA_NLDEV_ATTR_NDEV_NAME),
+            text(RDMA_NLDEV_ATTR_DEV_NAME, DEVICE_NAME),
+            text(RDMA_NLDEV_ATTR_LINK_TYPE, INTERFACE_NAME),
+            text(RDMA_NLDEV_ATTR_NDEV_NAME, INTERFACE_NAME),
         );
         let (Some(name), Some(kind), Some(netdev)) = attributes else { return Refused(EINVAL, None) };
-        if name.len() > DEVICE_NAME {
-            return Refused(EINVAL, Some(TOO_LONG));
-        }
         if name.is_empty() || name.contains('%') {
             return Refused(EINVAL, None);
         }
@@ -110,12 +132,16 @@ impl State {
         if self.machine.devices.iter().any(|device| same(&device)) {
             return Refused(EEXIST, None);
         }
-        if self.named(&name.replace('/', "!")).is_some() {
+        if self.holder_of(&name.replace('/', "!")).is_some() {
             return Refused(ENFILE, None);
         }
-        let device = soft::device(self, &kind, &name, &netdev);
-        self.next_index = self.next_index.saturating_add(1);
+        let index = self.take_index();
+        let device = soft::device(self, index, &kind, &name, &netdev);
+        self.machine.resources.extend(soft::resources(&device));
         self.machine.devices.push(device);
+        if self.has_module("ib_umad") {
+            self.make_umad();
+        }
         soft::follow_netdevs(self);
         if let Some(device) = self.machine.devices.last() {
             effects.registered(self.release, device, &self.machine.netdevs);
@@ -127,12 +153,14 @@ impl State {
     pub(super) fn del_link(&mut self, request: &NldevMessage, effects: &mut Effects) -> Answer {
         let device = request.get_u32(RDMA_NLDEV_ATTR_DEV_INDEX).and_then(|index| self.device(index));
         let Some(device) = device.filter(|device| device.removable) else { return Refused(EINVAL, None) };
+        let index = device.index;
         if self.waits_for_users(device) {
-            return Waits;
+            if self.begin_removal(index) {
+                effects.changes.push(crate::inventory::Change::Device);
+            }
+            return Waits(index);
         }
-        if let Some(device) = self.remove_device(device.index) {
-            effects.unregistered(self.release, &device);
-        }
+        self.unregister(index, effects);
         Done(Vec::new())
     }
 
@@ -175,19 +203,18 @@ impl State {
         if parent.driver.as_deref() != Some("mlx5_core") || parent.device_type.is_some() || kind != 1 {
             return Refused(EOPNOTSUPP, None);
         }
-        name = name.chars().take(SUB_DEVICE_NAME).collect();
-        if self.named(&name).is_some() {
+        name = cut(&name, INTERFACE_NAME);
+        if self.holder_of(&name).is_some() {
             return Refused(ENFILE, None);
         }
         let device = Device {
-            index: self.next_index,
+            index: self.take_index(),
             name,
             device_type: Some("smi".to_owned()),
             parent: Some(parent.name.clone()),
             uverbs: None,
             ..parent
         };
-        self.next_index = self.next_index.saturating_add(1);
         effects.registered(self.release, &device, &self.machine.netdevs);
         self.machine.devices.push(device);
         Done(Vec::new())
@@ -200,9 +227,13 @@ impl State {
         if device.device_type.is_none() {
             return Refused(EOPNOTSUPP, None);
         }
-        if let Some(device) = self.remove_device(device.index) {
-            effects.unregistered(self.release, &device);
-        }
+        self.unregister(device.index, effects);
         Done(Vec::new())
     }
+}
+
+/// `nla_strscpy`: a text that is too long for its place is cut off, in silence.
+fn cut(text: &str, most: usize) -> String {
+    let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    text.get(..end.unwrap_or(0)).unwrap_or_default().to_owned()
 }

@@ -3,15 +3,8 @@
 use super::release::Release;
 use crate::inventory::Change;
 use crate::machine::document::{Device, Netdev, Port};
+use crate::nl::EventType;
 use crate::nl::packet::{NldevAttribute as A, NldevCommand, NldevMessage};
-
-/// `enum rdma_nl_notify_event_type`
-const REGISTER: u8 = 0;
-const UNREGISTER: u8 = 1;
-const NETDEV_ATTACH: u8 = 2;
-const NETDEV_DETACH: u8 = 3;
-const RENAME: u8 = 4;
-const NETDEV_RENAME: u8 = 5;
 
 /// Gathered while the state changes, sent when it has changed.
 #[derive(Debug, Default)]
@@ -29,7 +22,7 @@ impl Effects {
         if !release.has_events() {
             return;
         }
-        self.event(REGISTER, about(device));
+        self.event(EventType::Register, about(device));
         for port in &device.ports {
             self.attached(release, device, port, netdevs);
         }
@@ -42,7 +35,7 @@ impl Effects {
             attributes.push(A::PortIndex(port.number));
             attributes.push(A::NdevIndex(netdev.index));
             attributes.push(A::NdevName(netdev.name.clone()));
-            self.event(NETDEV_ATTACH, attributes);
+            self.event(EventType::NetdevAttach, attributes);
         }
     }
 
@@ -50,14 +43,14 @@ impl Effects {
         if release.has_events() {
             let mut attributes = about(device);
             attributes.push(A::PortIndex(port));
-            self.event(NETDEV_DETACH, attributes);
+            self.event(EventType::NetdevDetach, attributes);
         }
     }
 
     pub(super) fn unregistered(&mut self, release: Release, device: &Device) {
         self.changes.push(Change::Device);
         if release.has_events() {
-            self.event(UNREGISTER, about(device));
+            self.event(EventType::Unregister, about(device));
         }
     }
 
@@ -65,20 +58,21 @@ impl Effects {
     pub(super) fn renamed(&mut self, release: Release, device: &Device) {
         self.changes.push(Change::Device);
         if release.has_rename_events() {
-            self.event(RENAME, about(device));
+            self.event(EventType::Rename, about(device));
         }
     }
 
-    pub(super) fn netdev_renamed(&mut self, release: Release, netdev: &Netdev) {
+    /// The kernel tells of a netdev's name only when it is `attached` to a port.
+    pub(super) fn netdev_renamed(&mut self, release: Release, netdev: &Netdev, attached: bool) {
         self.changes.push(Change::Link(netdev.index));
-        if release.has_rename_events() {
+        if attached && release.has_rename_events() {
             let attributes = vec![A::NdevIndex(netdev.index), A::NdevName(netdev.name.clone())];
-            self.event(NETDEV_RENAME, attributes);
+            self.event(EventType::NetdevRename, attributes);
         }
     }
 
-    fn event(&mut self, kind: u8, mut attributes: Vec<A>) {
-        attributes.insert(0, A::EventType(kind));
+    fn event(&mut self, kind: EventType, mut attributes: Vec<A>) {
+        attributes.push(A::EventType(kind.number()));
         self.events.push(NldevMessage::new(NldevCommand::Monitor, attributes));
     }
 }

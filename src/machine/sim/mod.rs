@@ -5,7 +5,13 @@ mod answer;
 mod change;
 mod count;
 mod effects;
+#[cfg(test)]
+mod kernel_tests;
+mod objects;
 mod peer;
+mod policy;
+#[cfg(test)]
+mod recorded_tests;
 mod release;
 mod soft;
 mod state;
@@ -17,7 +23,6 @@ mod world;
 
 use std::fmt;
 use std::io;
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -25,8 +30,10 @@ use futures::future::BoxFuture;
 use tokio::sync::{Notify, mpsc};
 
 use self::effects::Effects;
+use self::peer::Exchange;
 use self::state::State;
 use super::document::{Machine, NetdevKind};
+use super::words::address;
 use crate::inventory::{Change, Host, Netdev};
 use crate::nl::{self, BlockingSocket, ChannelPeer, ChannelSender, ChannelSocket, OpenBlocking, errno};
 use crate::sysfs::Sysfs;
@@ -44,7 +51,8 @@ pub struct Simulator {
 
 struct Shared {
     state: Mutex<State>,
-    /// Contexts were closed: whoever waits for them looks again.
+    /// Counts what has happened: whoever waits for users of a device looks again.
+    changes: Mutex<u64>,
     freed: Condvar,
     freed_async: Notify,
     monitors: Mutex<Vec<ChannelSender>>,
@@ -80,6 +88,7 @@ impl Simulator {
     pub fn new(machine: Machine) -> Self {
         let shared = Shared {
             state: Mutex::new(State::new(machine)),
+            changes: Mutex::default(),
             freed: Condvar::new(),
             freed_async: Notify::new(),
             monitors: Mutex::default(),
@@ -117,18 +126,17 @@ impl Simulator {
     /// while the kernel works on it.
     #[must_use]
     pub fn exchange(&self, datagram: &[u8]) -> Option<Vec<Vec<u8>>> {
-        self.shared.serve(datagram, self.admin)
+        self.shared.serve(&mut Exchange::new(datagram, self.admin))
     }
 
     /// The kernel had no room for notifications: every monitor's next read is ENOBUFS.
     pub fn overrun(&self) {
-        for monitor in lock(&self.shared.monitors).iter() {
-            monitor.send(Err(io::Error::from_raw_os_error(errno::ENOBUFS)));
-        }
+        lock(&self.shared.monitors)
+            .retain(|monitor| monitor.send(Err(io::Error::from_raw_os_error(errno::ENOBUFS))));
     }
 
-    /// Opens a socket; the peer is also the one to be told of notifications.
-    fn open(&self) -> nl::Result<(nl::Connection<ChannelSocket>, nl::Handle, nl::Events, ChannelSender)> {
+    /// Opens a socket; `monitor`: it is told of notifications.
+    fn open(&self, monitor: bool) -> nl::Result<(nl::Handle, nl::Events)> {
         if !self.shared.state().has_rdma() {
             return Err(nl::Error::Open(io::Error::from_raw_os_error(errno::EPROTONOSUPPORT)));
         }
@@ -136,10 +144,13 @@ impl Simulator {
             return Err(nl::Error::Open(io::Error::from_raw_os_error(errno::EACCES)));
         }
         let (socket, peer) = ChannelSocket::pair().map_err(nl::Error::Open)?;
-        let sender = peer.sender();
+        if monitor {
+            lock(&self.shared.monitors).push(peer.sender());
+        }
         tokio::spawn(serve(self.shared.clone(), self.admin, peer));
         let (connection, handle, events) = nl::from_socket(socket, self.blocking());
-        Ok((connection, handle, events, sender))
+        tokio::spawn(connection);
+        Ok((handle, events))
     }
 
     fn blocking(&self) -> OpenBlocking {
@@ -153,21 +164,35 @@ impl Shared {
         lock(&self.state)
     }
 
-    /// Serves a datagram; `None` while the kernel works on it.
-    fn serve(&self, datagram: &[u8], admin: bool) -> Option<Vec<Vec<u8>>> {
+    /// Goes on with a datagram; `None` while the kernel works on it.
+    fn serve(&self, exchange: &mut Exchange) -> Option<Vec<Vec<u8>>> {
+        self.change(|state, effects| exchange.go_on(state, effects))
+    }
+
+    /// Changes the state and tells the world; whoever waits for users of a device looks again.
+    fn change<T>(&self, change: impl FnOnce(&mut State, &mut Effects) -> T) -> T {
         let mut effects = Effects::default();
-        let answer = peer::serve(&mut self.state(), datagram, admin, &mut effects);
+        let mut state = self.state();
+        let result = change(&mut state, &mut effects);
+        state.settle(&mut effects);
+        drop(state);
+        let gone = !effects.changes.is_empty();
         self.tell(effects);
-        answer
+        if gone {
+            let mut changes = lock(&self.changes);
+            *changes = changes.wrapping_add(1);
+            drop(changes);
+            self.freed.notify_all();
+            self.freed_async.notify_waiters();
+        }
+        result
     }
 
     /// Tells the world what happened.
     fn tell(&self, effects: Effects) {
         for event in &effects.events {
             let datagram = peer::notification(event);
-            for monitor in lock(&self.monitors).iter() {
-                monitor.send(Ok(datagram.clone()));
-            }
+            lock(&self.monitors).retain(|monitor| monitor.send(Ok(datagram.clone())));
         }
         let mut listeners = lock(&self.listeners);
         for change in effects.changes {
@@ -188,10 +213,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 async fn serve(shared: Arc<Shared>, admin: bool, mut peer: ChannelPeer) {
     while let Some(datagram) = peer.recv().await {
         shared.reads.requests.fetch_add(1, Ordering::Relaxed);
+        let mut exchange = Exchange::new(&datagram, admin);
         loop {
             let freed = shared.freed_async.notified();
-            if let Some(datagrams) = shared.serve(&datagram, admin) {
-                datagrams.into_iter().for_each(|datagram| peer.send(Ok(datagram)));
+            if let Some(datagrams) = shared.serve(&mut exchange) {
+                for datagram in datagrams {
+                    peer.send(Ok(datagram));
+                }
                 break;
             }
             freed.await;
@@ -207,17 +235,15 @@ struct Blocking {
 impl BlockingSocket for Blocking {
     fn exchange(&mut self, datagram: &[u8]) -> io::Result<Vec<Vec<u8>>> {
         self.shared.reads.requests.fetch_add(1, Ordering::Relaxed);
-        let mut effects = Effects::default();
-        let mut state = self.shared.state();
-        let answer = loop {
-            match peer::serve(&mut state, datagram, self.admin, &mut effects) {
-                Some(answer) => break answer,
-                None => state = self.shared.freed.wait(state).unwrap_or_else(PoisonError::into_inner),
+        let mut exchange = Exchange::new(datagram, self.admin);
+        loop {
+            let seen = *lock(&self.shared.changes);
+            if let Some(answer) = self.shared.serve(&mut exchange) {
+                return Ok(answer);
             }
-        };
-        drop(state);
-        self.shared.tell(effects);
-        Ok(answer)
+            let waiting = self.shared.freed.wait_while(lock(&self.shared.changes), |now| *now == seen);
+            drop(waiting.unwrap_or_else(PoisonError::into_inner));
+        }
     }
 }
 
@@ -249,16 +275,11 @@ impl Host for Simulator {
     }
 
     fn connect(&self) -> nl::Result<nl::Handle> {
-        let (connection, handle, _, _) = self.open()?;
-        tokio::spawn(connection);
-        Ok(handle)
+        self.open(false).map(|(handle, _)| handle)
     }
 
     fn monitor(&self) -> nl::Result<nl::Events> {
-        let (connection, _, events, sender) = self.open()?;
-        lock(&self.shared.monitors).push(sender);
-        tokio::spawn(connection);
-        Ok(events)
+        self.open(true).map(|(_, events)| events)
     }
 
     fn netdevs(&self) -> BoxFuture<'_, Result<Vec<Netdev>, String>> {
@@ -280,11 +301,7 @@ fn netdev(netdev: &super::document::Netdev) -> Netdev {
         NetdevKind::Ether | NetdevKind::Loopback => None,
         kind => serde_json::to_value(kind).ok().and_then(|word| word.as_str().map(str::to_owned)),
     };
-    let address = |text: &String| {
-        let (address, length) = text.split_once('/')?;
-        Some((address.parse::<IpAddr>().ok()?, length.parse().ok()?))
-    };
-    let mut addresses: Vec<(IpAddr, u8)> = netdev.addresses.iter().filter_map(address).collect();
+    let mut addresses: Vec<_> = netdev.addresses.iter().filter_map(|text| address(text)).collect();
     addresses.sort();
     Netdev {
         index: netdev.index,

@@ -1,13 +1,14 @@
 //! The kernel's end of a NETLINK_RDMA socket: datagrams in, datagrams out.
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_DUMP, NLM_F_MULTIPART, NLM_F_REQUEST, NLMSG_DONE, NLMSG_ERROR, NetlinkHeader,
+    NLM_F_ACK, NLM_F_DUMP, NLM_F_MULTIPART, NLM_F_REQUEST, NLMSG_DONE, NLMSG_ERROR, NetlinkBuffer,
+    NetlinkHeader, Parseable as _,
 };
 
 use super::answer::{Answer, Text};
 use super::effects::Effects;
 use super::state::State;
-use crate::nl::errno::EINVAL;
+use crate::nl::errno::{EBUSY, EINVAL};
 use crate::nl::packet::{NldevCommand, NldevMessage, RDMA_NL_NLDEV};
 
 /// A netlink header's length.
@@ -19,66 +20,106 @@ const NLM_F_CAPPED: u16 = 0x100;
 const NLM_F_ACK_TLVS: u16 = 0x200;
 const NLMSGERR_ATTR_MSG: u16 = 1;
 
-/// Answers one message; `None` while the kernel works on it.
-pub(super) fn serve(
-    state: &mut State,
-    bytes: &[u8],
+/// A datagram being served, message by message.
+pub(super) struct Exchange {
+    /// What of it has not been looked at.
+    rest: Vec<u8>,
     admin: bool,
-    effects: &mut Effects,
-) -> Option<Vec<Vec<u8>>> {
-    let Some(header) = bytes.first_chunk::<HEADER>().map(read) else { return Some(Vec::new()) };
-    let length = usize::try_from(header.length).unwrap_or(usize::MAX);
-    // netlink_rcv_skb drops what is not whole, without a word.
-    let Some(payload) = bytes.get(HEADER..length) else { return Some(Vec::new()) };
-    let acknowledge = header.flags & NLM_F_ACK != 0;
-    let request = header.flags & NLM_F_REQUEST != 0 && header.message_type >= NLMSG_MIN_TYPE;
-    if !request {
-        return Some(if acknowledge { vec![error(&header, 0, None)] } else { Vec::new() });
+    answers: Vec<Vec<u8>>,
+    /// A list is given out as it is received: its rest, which follows the answers to later messages.
+    list: Vec<Vec<u8>>,
+    waits: Option<Wait>,
+}
+
+/// A message that the kernel works on.
+struct Wait {
+    /// The device that is to be gone.
+    device: u32,
+    acknowledgement: Option<Vec<u8>>,
+}
+
+impl Exchange {
+    pub(super) fn new(datagram: &[u8], admin: bool) -> Self {
+        Self { rest: datagram.to_vec(), admin, answers: Vec::new(), list: Vec::new(), waits: None }
     }
-    if header.message_type >> 10 != RDMA_NL_NLDEV {
-        return Some(vec![error(&header, EINVAL, None)]);
-    }
-    let command = NldevCommand::from(header.message_type & 0x3ff);
-    let message = NldevMessage::decode(command, payload);
-    // Any of the two bits makes it a list: NLM_F_EXCL and NLM_F_REPLACE are the same bits.
-    let dump = header.flags & NLM_F_DUMP != 0;
-    Some(match state.answer(&message, dump, admin, effects) {
-        Answer::Waits => return None,
-        Answer::Done(data) => {
-            let mut datagrams: Vec<Vec<u8>> = data
-                .iter()
-                .map(|message| datagram(&header, 0, message.message_type(), &message.encode()))
-                .collect();
-            if acknowledge {
-                datagrams.push(error(&header, 0, None));
+
+    /// Goes on with it: the datagrams it is answered with, or nothing while the kernel works on it.
+    pub(super) fn go_on(&mut self, state: &mut State, effects: &mut Effects) -> Option<Vec<Vec<u8>>> {
+        loop {
+            match self.waits.take() {
+                Some(wait) if state.exists(wait.device) => {
+                    self.waits = Some(wait);
+                    return None;
+                }
+                Some(wait) => self.answers.extend(wait.acknowledgement),
+                None => {}
             }
-            datagrams
-        }
-        Answer::Refused(errno, text) => vec![error(&header, errno, text)],
-        Answer::List(data) => {
-            let part = |message: &NldevMessage| {
-                datagram(&header, NLM_F_MULTIPART, message.message_type(), &message.encode())
+            let rest = std::mem::take(&mut self.rest);
+            // What is not whole is dropped without a word.
+            let Some((header, payload, next)) = first(&rest) else {
+                let mut answers = std::mem::take(&mut self.answers);
+                answers.append(&mut self.list);
+                return Some(answers);
             };
-            data.iter().map(part).chain([done(&header, 0)]).collect()
+            self.rest = next.to_vec();
+            self.message(&header, payload, state, effects);
         }
-        Answer::ListFailed(errno) => vec![done(&header, errno)],
-    })
+    }
+
+    fn message(&mut self, header: &NetlinkHeader, payload: &[u8], state: &mut State, effects: &mut Effects) {
+        let acknowledgement = (header.flags & NLM_F_ACK != 0).then(|| error(header, 0, None));
+        if header.flags & NLM_F_REQUEST == 0 || header.message_type < NLMSG_MIN_TYPE {
+            self.answers.extend(acknowledgement);
+            return;
+        }
+        if header.message_type >> 10 != RDMA_NL_NLDEV {
+            self.answers.push(error(header, EINVAL, None));
+            return;
+        }
+        let command = NldevCommand::from(header.message_type & 0x3ff);
+        let message = NldevMessage::decode(command, payload);
+        // Any of the two bits makes it a list: NLM_F_EXCL and NLM_F_REPLACE are the same bits.
+        let dump = header.flags & NLM_F_DUMP != 0;
+        match state.answer(&message, dump, self.admin, effects) {
+            Answer::Waits(device) => self.waits = Some(Wait { device, acknowledgement }),
+            Answer::Done(data) => {
+                let data =
+                    data.iter().map(|message| datagram(header, 0, message.message_type(), &message.encode()));
+                self.answers.extend(data.chain(acknowledgement));
+            }
+            Answer::Refused(errno, text) => self.answers.push(error(header, errno, text)),
+            Answer::List(_) | Answer::ListFailed(_) if !self.list.is_empty() => {
+                self.answers.push(error(header, EBUSY, None));
+            }
+            Answer::List(data) => {
+                let part = |message: &NldevMessage| {
+                    datagram(header, NLM_F_MULTIPART, message.message_type(), &message.encode())
+                };
+                let mut parts = data.iter().map(part);
+                match parts.next() {
+                    None => self.answers.push(done(header, 0)),
+                    Some(first) => {
+                        self.answers.push(first);
+                        self.list = parts.chain([done(header, 0)]).collect();
+                    }
+                }
+            }
+            Answer::ListFailed(errno) => self.answers.push(done(header, errno)),
+        }
+    }
+}
+
+/// The first message: its header, its payload, and what follows.
+fn first(bytes: &[u8]) -> Option<(NetlinkHeader, &[u8], &[u8])> {
+    let header = NetlinkHeader::parse(&NetlinkBuffer::new_checked(bytes).ok()?).ok()?;
+    let length = usize::try_from(header.length).ok()?;
+    let next = length.checked_next_multiple_of(4).and_then(|next| bytes.get(next..)).unwrap_or_default();
+    Some((header, bytes.get(HEADER..length)?, next))
 }
 
 /// A notification as a datagram.
 pub(super) fn notification(message: &NldevMessage) -> Vec<u8> {
     datagram(&NetlinkHeader::default(), 0, message.message_type(), &message.encode())
-}
-
-fn read(bytes: &[u8; HEADER]) -> NetlinkHeader {
-    let [l0, l1, l2, l3, t0, t1, f0, f1, s0, s1, s2, s3, p0, p1, p2, p3] = *bytes;
-    let mut header = NetlinkHeader::default();
-    header.length = u32::from_ne_bytes([l0, l1, l2, l3]);
-    header.message_type = u16::from_ne_bytes([t0, t1]);
-    header.flags = u16::from_ne_bytes([f0, f1]);
-    header.sequence_number = u32::from_ne_bytes([s0, s1, s2, s3]);
-    header.port_number = u32::from_ne_bytes([p0, p1, p2, p3]);
-    header
 }
 
 /// A message that answers `request`.

@@ -37,6 +37,48 @@ impl Release {
         }
     }
 
+    /// `RDMA_NLDEV_ATTR_MAX - 1`: later attributes are unknown.
+    pub(super) fn last_attribute(self) -> u16 {
+        const LAST: [(u32, u32, u16); 12] = [
+            (7, 3, 118),
+            (7, 1, 117),
+            (6, 15, 104),
+            (6, 12, 103),
+            (6, 11, 101),
+            (6, 10, 98),
+            (6, 7, 96),
+            (5, 16, 95),
+            (5, 13, 93),
+            (5, 9, 85),
+            (5, 3, 84),
+            (5, 2, 68),
+        ];
+        let last = LAST.iter().find(|(major, minor, _)| self.since(*major, *minor));
+        last.map_or(if self.since(5, 1) { 65 } else { 59 }, |(_, _, number)| *number)
+    }
+
+    /// The request is parsed strictly. In 6.12 whatever changes something is and whatever reads is not; in 6.1 that is
+    /// by the age of the command.
+    pub(super) fn is_strict(self, command: NldevCommand) -> bool {
+        use NldevCommand as C;
+        match command {
+            C::StatSet | C::StatDel | C::SysSet | C::NewDev | C::DelDev | C::FrmrPoolsSet => true,
+            C::Set | C::NewLink | C::DelLink => self.since(6, 12),
+            C::GetChardev | C::SysGet | C::StatGet | C::StatGetStatus => !self.since(6, 12),
+            _ => false,
+        }
+    }
+
+    /// A name is taken when a device of any namespace has it, in exclusive mode too.
+    pub(super) fn has_names_of_all_namespaces(self) -> bool {
+        !self.since(7, 3)
+    }
+
+    /// `STAT_OPCOUNTER_ENABLED`
+    pub(super) fn binds_optional_counters(self) -> bool {
+        self.since(6, 15)
+    }
+
     /// `DEV_PROTOCOL` in the reply to GET.
     pub(super) fn has_protocol(self) -> bool {
         self.since(5, 0)
@@ -91,6 +133,11 @@ impl Release {
     /// rxe answers MADs, and so has `ports/1/counters`.
     pub(super) fn rxe_has_counters(self) -> bool {
         self.since(7, 2)
+    }
+
+    /// `RES_SUMMARY_ENTRY_MAX`
+    pub(super) fn tells_most(self) -> bool {
+        self.since(7, 3)
     }
 
     /// `RES_SUMMARY` names comp_cntr.

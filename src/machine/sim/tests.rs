@@ -9,7 +9,7 @@ use super::*;
 use crate::inventory::{Collector, Dirty, Inventory, Kernel, NetnsMode, watch};
 use crate::nl::{Error, LinkKind};
 
-fn machine(name: &str) -> Machine {
+pub(super) fn machine(name: &str) -> Machine {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/machines/{name}.yaml"));
     serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
@@ -22,7 +22,7 @@ fn machines() -> Vec<Machine> {
     names.map(|path| machine(path.file_stem().unwrap().to_str().unwrap())).collect()
 }
 
-async fn read(host: &Simulator) -> Inventory {
+pub(super) async fn read(host: &Simulator) -> Inventory {
     let mut collector = Collector::new(Arc::new(Kernel::new(Arc::new(host.clone()))));
     collector.collect(&Inventory::default(), &Dirty::all()).await
 }
@@ -275,6 +275,6 @@ proptest! {
             request[..4].copy_from_slice(&length);
             request[4..6].copy_from_slice(&(5u16 << 10 | kind).to_ne_bytes());
         }
-        host.shared.serve(&request, true);
+        let _ = host.exchange(&request);
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 use super::Shared;
 use super::state::State;
-use super::words::{node_type, phys_state, port_state};
+use super::words::{in_sysfs, node_type, phys_state, port_state};
 use crate::machine::document::{Device, Pci, Port};
 use crate::machine::errno;
 use crate::nl::errno::{EINVAL, ENOENT};
@@ -53,6 +53,14 @@ impl Rendered {
 impl Tree for Rendered {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         self.0.reads.files.fetch_add(1, Ordering::Relaxed);
+        let mut state = self.0.state();
+        if let Some(fault) = state.late_faults.iter_mut().find(|fault| Path::new(&fault.path) == path) {
+            match fault.spared.checked_sub(1) {
+                Some(left) => fault.spared = left,
+                None => return Err(io::Error::from_raw_os_error(fault.errno)),
+            }
+        }
+        drop(state);
         match self.node(path)? {
             Node::File(text) => Ok(format!("{text}\n").into_bytes()),
             _ => Err(io::ErrorKind::IsADirectory.into()),
@@ -159,7 +167,7 @@ impl State {
             })
             .collect();
         match parts {
-            [] if nodes.is_empty() => None,
+            [] if nodes.is_empty() && !self.has_module("ib_umad") => None,
             [] => folder(nodes.into_keys()),
             [name] => nodes.get(name).and_then(|_| folder(["ibdev", "port"])),
             [name, "ibdev"] => file(&nodes.get(name)?.0.name),
@@ -172,7 +180,7 @@ impl State {
 fn device(device: &Device, parts: &[&str]) -> Option<Node> {
     match parts {
         [] => folder(["node_type", "node_guid", "sys_image_guid", "fw_ver", "ports"]),
-        ["node_type"] => file(format!("{}: {}", node_type(&device.node_type), device.node_type)),
+        ["node_type"] => file(in_sysfs(node_type(&device.node_type), &device.node_type)),
         ["node_guid"] => file(&device.node_guid),
         ["sys_image_guid"] => file(&device.sys_image_guid),
         ["fw_ver"] => file(device.firmware.clone().unwrap_or_default()),
@@ -220,7 +228,7 @@ fn port(port: &Port, parts: &[&str]) -> Option<Node> {
     match parts {
         [] => folder(["state", "phys_state", "rate", "link_layer", "gids"]),
         ["state"] => file(format!("{}: {}", port_state(&port.state), port.state)),
-        ["phys_state"] => file(format!("{}: {}", phys_state(&port.phys_state), port.phys_state)),
+        ["phys_state"] => file(in_sysfs(phys_state(&port.phys_state), &port.phys_state)),
         ["rate"] => file(port.rate.clone()?),
         ["link_layer"] => file(&port.link_layer),
         ["lid"] => file(format!("{:#x}", port.lid?)),

@@ -2,38 +2,50 @@
 
 use std::net::Ipv6Addr;
 
+use crate::machine::words;
+
 /// `enum rdma_node_type`
 pub(super) fn node_type(word: &str) -> u8 {
-    number(&["CA", "SWITCH", "ROUTER", "RNIC", "USNIC", "USNIC_UDP", "UNSPECIFIED"], word, 1)
+    number(words::NODE_TYPES, word, 1)
 }
 
 /// `enum ib_port_state`
 pub(super) fn port_state(word: &str) -> u8 {
-    number(&["NOP", "DOWN", "INIT", "ARMED", "ACTIVE", "ACTIVE_DEFER"], word, 0)
+    number(words::STATES, word, 0)
 }
 
 /// `enum ib_port_phys_state`
 pub(super) fn phys_state(word: &str) -> u8 {
-    const WORDS: [&str; 7] = [
-        "Sleep",
-        "Polling",
-        "Disabled",
-        "PortConfigurationTraining",
-        "LinkUp",
-        "LinkErrorRecovery",
-        "PhyTest",
-    ];
-    number(&WORDS, word, 1)
+    number(words::PHYS_STATES, word, 1)
 }
 
 /// `enum ib_qp_type`
 pub(super) fn qp_type(word: &str) -> u8 {
-    number(&["SMI", "GSI", "RC", "UC", "UD", "RAW_IPV6", "RAW_ETHERTYPE"], word, 0)
+    match word {
+        "DRIVER" => 0xff,
+        // The number after RAW_ETHERTYPE's is nobody's.
+        "RAW_PACKET" | "XRC_INI" | "XRC_TGT" => number(words::QP_TYPES, word, 1),
+        _ => number(words::QP_TYPES, word, 0),
+    }
 }
 
 /// `enum ib_qp_state`
 pub(super) fn qp_state(word: &str) -> u8 {
-    number(&["RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"], word, 0)
+    number(words::QP_STATES, word, 0)
+}
+
+/// As sysfs prints a node type and a physical state: `2: switch`, `7: Phy Test`.
+pub(super) fn in_sysfs(number: u8, word: &str) -> String {
+    let text = match word {
+        "SWITCH" => "switch",
+        "ROUTER" => "router",
+        "USNIC" => "usNIC",
+        "USNIC_UDP" => "usNIC UDP",
+        "UNSPECIFIED" => "unspecified",
+        "PhyTest" => "Phy Test",
+        word => word,
+    };
+    format!("{number}: {text}")
 }
 
 /// Place of `word` in `words`, counted from `first`.
@@ -62,12 +74,6 @@ pub(super) fn mac(text: &str) -> Option<[u8; 6]> {
 /// `addrconf_addr_eui48`: the interface id of a MAC.
 pub(super) fn eui64([a, b, c, d, e, f]: [u8; 6]) -> u64 {
     u64::from_be_bytes([a ^ 2, b, c, 0xff, 0xfe, d, e, f])
-}
-
-/// A GUID as sysfs prints it.
-pub(super) fn guid(bits: u64) -> String {
-    let [a, b, c, d] = [48, 32, 16, 0].map(|shift| (bits >> shift) & 0xffff);
-    format!("{a:04x}:{b:04x}:{c:04x}:{d:04x}")
 }
 
 /// A GID as sysfs prints it.

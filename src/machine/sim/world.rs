@@ -1,27 +1,25 @@
 //! What happens to a host that nobody asked its kernel for over NETLINK_RDMA.
 
+use std::collections::BTreeSet;
+
+use super::Simulator;
 use super::answer::Answer;
 use super::effects::Effects;
 use super::soft;
-use super::state::State;
-use super::{Shared, Simulator};
+use super::state::{LateFault, State, uverbs_device};
 use crate::inventory::Change;
-use crate::machine::document::{Device, Fault, Netdev};
+use crate::machine::document::{Device, Fault, Netdev, NetdevKind, Port};
 use crate::nl::packet::{NldevAttribute as A, NldevCommand, NldevMessage};
 
 impl Simulator {
     fn change<T>(&self, change: impl FnOnce(&mut State, &mut Effects) -> T) -> T {
-        let mut effects = Effects::default();
-        let result = change(&mut self.shared.state(), &mut effects);
-        self.shared.tell(effects);
-        result
+        self.shared.change(change)
     }
 
     /// A device comes: a function is plugged in, a VF is made. It gets the next index, which is given back.
     pub fn plug(&self, device: Device) -> u32 {
         self.change(|state, effects| {
-            let device = Device { index: state.next_index, ..device };
-            state.next_index += 1;
+            let device = Device { index: state.take_index(), ..device };
             effects.registered(state.release, &device, &state.machine.netdevs);
             let index = device.index;
             state.machine.devices.push(device);
@@ -45,10 +43,8 @@ impl Simulator {
     /// A device goes, whoever uses it; false when there is none of that name.
     pub fn unplug(&self, name: &str) -> bool {
         self.change(|state, effects| {
-            let Some(index) = state.named(name).map(|device| device.index) else { return false };
-            let Some(device) = state.remove_device(index) else { return false };
-            effects.unregistered(state.release, &device);
-            true
+            let index = state.machine.devices.iter().find(|device| device.name == name).map(|d| d.index);
+            index.is_some_and(|index| state.unregister(index, effects))
         })
     }
 
@@ -71,8 +67,12 @@ impl Simulator {
             let netdevs = &mut state.machine.netdevs;
             match netdevs.iter_mut().find(|known| known.name == netdev.name) {
                 Some(known) => *known = netdev,
-                None => netdevs.push(netdev),
+                None => {
+                    netdevs.push(netdev.clone());
+                    attach(state, &netdev, effects);
+                }
             }
+            veth_carriers(state);
             soft::follow_netdevs(state);
         });
     }
@@ -102,7 +102,9 @@ impl Simulator {
                 rename(&mut netdev.lower);
                 if netdev.name == name {
                     to.clone_into(&mut netdev.name);
-                    effects.netdev_renamed(state.release, netdev);
+                    let port = |port: &Port| port.netdev.as_deref() == Some(name);
+                    let attached = state.machine.devices.iter().any(|device| device.ports.iter().any(port));
+                    effects.netdev_renamed(state.release, netdev, attached);
                 }
             }
             for device in &mut state.machine.devices {
@@ -140,26 +142,23 @@ impl Simulator {
     pub fn open_contexts(&self, device: &str, count: u32) {
         self.change(|state, _| {
             if let Some(index) = state.named(device).map(|device| device.index) {
-                *state.contexts.entry(index).or_default() += count;
+                let open = state.contexts.entry(index).or_default();
+                *open = open.saturating_add(count);
             }
         });
     }
 
-    /// They close it; what waits for that goes on.
+    /// They close it, and those that the document knows; what waits for that goes on.
     pub fn close_contexts(&self, device: &str) {
         self.change(|state, effects| {
-            if let Some(index) = state.named(device).map(|device| device.index) {
-                state.contexts.remove(&index);
+            let index = state.machine.devices.iter().find(|known| known.name == device).map(|d| d.index);
+            let Some(index) = index else { return };
+            state.contexts.remove(&index);
+            for resources in state.machine.resources.iter_mut().filter(|known| known.device == device) {
+                resources.ctxs.clear();
             }
-            for name in std::mem::take(&mut state.leaving) {
-                if !leave(state, &name, effects) {
-                    state.leaving.insert(name);
-                }
-            }
+            effects.changes.push(Change::Device);
         });
-        let Shared { freed, freed_async, .. } = &*self.shared;
-        freed.notify_all();
-        freed_async.notify_waiters();
     }
 
     /// A module is to be loaded; false when it is not there.
@@ -181,9 +180,18 @@ impl Simulator {
         self.change(|state, _| state.machine.faults.push(fault));
     }
 
+    /// Reading a file fails after `spared` reads of it from now on.
+    pub fn add_late_fault(&self, path: &str, errno: i32, spared: u32) {
+        let fault = LateFault { path: path.to_owned(), errno, spared };
+        self.change(|state, _| state.late_faults.push(fault));
+    }
+
     /// All files can be read again.
     pub fn clear_faults(&self) {
-        self.change(|state, _| state.machine.faults.clear());
+        self.change(|state, _| {
+            state.machine.faults.clear();
+            state.late_faults.clear();
+        });
     }
 
     /// A device's verbs node gets another number, as after a driver reload; false when there is none.
@@ -192,7 +200,8 @@ impl Simulator {
             let device = state.machine.devices.iter_mut().find(|known| known.name == device);
             let Some(node) = device.and_then(|device| device.uverbs.as_mut()) else { return false };
             node.name = format!("uverbs{number}");
-            node.dev = format!("231:{}", 192 + number);
+            let (major, minor) = uverbs_device(number);
+            node.dev = format!("{major}:{minor}");
             effects.changes.push(Change::Device);
             true
         })
@@ -207,44 +216,83 @@ impl Simulator {
     }
 }
 
-/// Takes a netdev away, and what stands on it; false when the kernel has to wait.
-fn leave(state: &mut State, name: &str, effects: &mut Effects) -> bool {
-    let Some(netdev) = state.netdev(name).cloned() else { return true };
-    let on = |device: &&Device| device.ports.iter().any(|port| port.netdev.as_deref() == Some(name));
-    let soft: Vec<u32> =
-        state.machine.devices.iter().filter(|d| d.removable && on(d)).map(|device| device.index).collect();
-    if state.machine.devices.iter().any(|d| soft.contains(&d.index) && state.waits_for_users(d)) {
-        return false;
-    }
-    for index in soft {
-        if let Some(device) = state.remove_device(index) {
-            effects.unregistered(state.release, &device);
+/// An end of a veth has a carrier while both ends are up.
+fn veth_carriers(state: &mut State) {
+    let up = |netdev: &Netdev| netdev.kind == NetdevKind::Veth && netdev.up;
+    let ups: BTreeSet<String> =
+        state.machine.netdevs.iter().filter(|netdev| up(netdev)).map(|netdev| netdev.name.clone()).collect();
+    for netdev in state.machine.netdevs.iter_mut().filter(|netdev| netdev.kind == NetdevKind::Veth) {
+        // The other end may be in another namespace, where nobody knows it.
+        if let Some(other) = &netdev.lower {
+            netdev.carrier = netdev.up && ups.contains(other);
         }
     }
-    let children: Vec<String> = state
-        .machine
-        .netdevs
-        .iter()
-        .filter(|child| child.lower.as_deref() == Some(name))
-        .map(|child| child.name.clone())
-        .collect();
-    for child in children {
-        leave(state, &child, effects);
+}
+
+/// A netdev of a function that has come: the driver attaches it to the first port without one.
+fn attach(state: &mut State, netdev: &Netdev, effects: &mut Effects) {
+    let release = state.release;
+    let Some(address) = &netdev.pci else { return };
+    for device in &mut state.machine.devices {
+        if device.pci.as_ref().is_none_or(|pci| pci.address != *address) {
+            continue;
+        }
+        if let Some(port) = device.ports.iter_mut().find(|port| port.netdev.is_none()) {
+            port.netdev = Some(netdev.name.clone());
+            let port = port.clone();
+            effects.attached(release, device, &port, std::slice::from_ref(netdev));
+            return;
+        }
+    }
+}
+
+/// Takes a netdev away, and what stands on it; false when the kernel has to wait.
+pub(super) fn leave(state: &mut State, name: &str, effects: &mut Effects) -> bool {
+    // With what stands on it. The two ends of a veth stand on each other.
+    let mut family: Vec<String> = state.netdev(name).map(|netdev| netdev.name.clone()).into_iter().collect();
+    let mut next = 0;
+    while let Some(lower) = family.get(next).cloned() {
+        let on = |child: &&Netdev| child.lower.as_ref() == Some(&lower) && !family.contains(&child.name);
+        let children: Vec<String> =
+            state.machine.netdevs.iter().filter(on).map(|child| child.name.clone()).collect();
+        family.extend(children);
+        next += 1;
+    }
+    let of_family = |name: &Option<String>| name.as_ref().is_some_and(|name| family.contains(name));
+    let on = |device: &&Device| device.removable && device.ports.iter().any(|port| of_family(&port.netdev));
+    let soft: Vec<u32> = state.machine.devices.iter().filter(on).map(|device| device.index).collect();
+    let mut held = false;
+    for index in soft {
+        let device = state.machine.devices.iter().find(|device| device.index == index);
+        if device.is_some_and(|device| state.waits_for_users(device)) {
+            held = true;
+            if state.begin_removal(index) {
+                effects.changes.push(Change::Device);
+            }
+        } else {
+            state.unregister(index, effects);
+        }
+    }
+    if held {
+        return false;
     }
     let release = state.release;
     for device in &mut state.machine.devices {
-        let ports: Vec<u32> =
-            device.ports.iter().filter(|p| p.netdev.as_deref() == Some(name)).map(|p| p.number).collect();
-        for number in ports {
-            effects.detached(release, device, number);
-            if let Some(port) = device.ports.iter_mut().find(|port| port.number == number) {
+        let mut lost = Vec::new();
+        for port in &mut device.ports {
+            if of_family(&port.netdev) {
                 port.netdev = None;
-                port.gids.retain(|gid| gid.netdev.as_deref() != Some(name));
+                lost.push(port.number);
             }
+            port.gids.retain(|gid| !of_family(&gid.netdev));
+        }
+        for number in lost {
+            effects.detached(release, device, number);
         }
     }
-    state.machine.netdevs.retain(|known| known.name != name);
-    effects.changes.push(Change::LinkGone(netdev.index));
+    let gone = state.machine.netdevs.iter().filter(|netdev| family.contains(&netdev.name));
+    effects.changes.extend(gone.map(|netdev| Change::LinkGone(netdev.index)));
+    state.machine.netdevs.retain(|known| !family.contains(&known.name));
     soft::follow_netdevs(state);
     true
 }

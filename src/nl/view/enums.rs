@@ -229,3 +229,21 @@ kernel_enum! {
         Ionic = 21 "ionic",
     }
 }
+
+kernel_enum! {
+    /// `enum rdma_nl_notify_event_type`: what a notification is about.
+    EventType(u8), else "UNKNOWN" {
+        /// A device has been registered.
+        Register = 0 "REGISTER",
+        /// A device is gone.
+        Unregister = 1 "UNREGISTER",
+        /// A port got a network device.
+        NetdevAttach = 2 "NETDEV_ATTACH",
+        /// A port lost its network device.
+        NetdevDetach = 3 "NETDEV_DETACH",
+        /// A device has a new name (since 6.13).
+        Rename = 4 "RENAME",
+        /// A network device of some port has a new name (since 6.13).
+        NetdevRename = 5 "NETDEV_RENAME",
+    }
+}

@@ -24,7 +24,7 @@ pub use counter::{
 };
 pub use device::Device;
 pub use entry::{DriverDetail, DriverValue, Entry, Owner, Resource};
-pub use enums::{DeviceType, DriverId, NameAssignType, NetnsMode, NodeType, PhysState, PortState};
+pub use enums::{DeviceType, DriverId, EventType, NameAssignType, NetnsMode, NodeType, PhysState, PortState};
 pub use frmr::{FrmrPool, FrmrPoolKey};
 pub use guid::{Guid, ParseGuidError};
 pub use memory::{CompletionQueue, MemoryRegion, ProtectionDomain, RawResource, UserContext};
