@@ -8,7 +8,6 @@ mod cli;
 mod controller;
 mod lab;
 mod links;
-mod machine;
 mod pods;
 #[path = "../rdma_support/poll_context.rs"]
 mod poll_context;
