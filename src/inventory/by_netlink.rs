@@ -80,7 +80,7 @@ impl ByNetlink<'_> {
                 set_state(port, self.reading.problems.ok(Some(&known.name), answer).as_ref());
             }
             if self.reading.dirty.has_gids_of(known.index) {
-                (port.gids, port.pkeys) = self.reading.tables(&known.name, port.number);
+                (port.gids, port.pkeys) = self.reading.tables(&known.name, port.number, Some(port));
             }
         }
         device

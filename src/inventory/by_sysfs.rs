@@ -74,7 +74,7 @@ impl BySysfs<'_> {
                 self.set_state(&known.name, port);
             }
             if self.reading.dirty.has_gids_of(known.index) {
-                (port.gids, port.pkeys) = self.reading.tables(&known.name, port.number);
+                (port.gids, port.pkeys) = self.reading.tables(&known.name, port.number, Some(port));
             }
         }
         device

@@ -90,14 +90,12 @@ impl Host for LiveHost {
     }
 
     fn connect(&self) -> nl::Result<nl::Handle> {
-        let (connection, handle, _events) = nl::new_connection()?;
-        connection.spawn_on_thread().map_err(nl::Error::Open)?;
+        let (handle, _events) = nl::connect()?;
         Ok(handle)
     }
 
     fn monitor(&self) -> nl::Result<nl::Events> {
-        let (connection, _handle, events) = nl::new_monitor_connection()?;
-        connection.spawn_on_thread().map_err(nl::Error::Open)?;
+        let (_handle, events) = nl::connect_monitor()?;
         Ok(events)
     }
 

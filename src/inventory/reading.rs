@@ -71,23 +71,31 @@ impl<'a> Reading<'a> {
             Some(fixed) if self.same_nodes => (fixed.umad.clone(), fixed.issm.clone()),
             _ => self.mad_nodes(device, number),
         };
-        let link_layer = match fixed {
-            Some(fixed) => fixed.link_layer,
+        let link_layer = match &fixed {
+            Some(fixed) => fixed.link_layer.clone(),
             None => self.port_file(device, number, "link_layer"),
         };
         let (gids, pkeys) = match clean {
             Some(clean) => (clean.gids, clean.pkeys),
-            None => self.tables(device, number),
+            None => self.tables(device, number, fixed.as_ref()),
         };
         let rate = self.port_file(device, number, "rate");
         Port { number, link_layer, rate, gids, pkeys, umad, issm, ..Port::default() }
     }
 
-    /// The filled slots of a port's GID table that can be read, and its partition keys.
-    pub(super) fn tables(&mut self, device: &str, port: u32) -> (Vec<Gid>, Vec<u16>) {
-        let (gids, failures) = self.sysfs.gids(device, port);
-        let (pkeys, others) = self.sysfs.pkeys(device, port);
-        failures.iter().chain(&others).for_each(|failure| self.problems.note(Some(device), failure));
+    /// The filled slots of a port's GID table that can be read, and its partition keys. `known` is the port as it
+    /// was: keys change on InfiniBand only.
+    pub(super) fn tables(&mut self, device: &str, port: u32, known: Option<&Port>) -> (Vec<Gid>, Vec<u16>) {
+        let (gids, mut failures) = self.sysfs.gids(device, port);
+        let pkeys = match known {
+            Some(known) if known.link_layer.as_deref() == Some("Ethernet") => known.pkeys.clone(),
+            _ => {
+                let (pkeys, others) = self.sysfs.pkeys(device, port);
+                failures.extend(others);
+                pkeys
+            }
+        };
+        failures.iter().for_each(|failure| self.problems.note(Some(device), failure));
         (gids, pkeys)
     }
 

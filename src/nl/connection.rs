@@ -43,7 +43,7 @@ pub(super) struct Shared {
     closed: AtomicBool,
     /// Counts the times the kernel had no room for a message.
     overruns: watch::Sender<u64>,
-    /// Requests handed over and not yet seen to by the connection.
+    /// Requests that are being handed over and not yet seen to by the connection.
     submitted: AtomicUsize,
     connection: AtomicWaker,
     /// Set to end the connection.
@@ -62,10 +62,17 @@ impl Shared {
         self.overruns.subscribe()
     }
 
-    /// To be called after a request has been put into netlink-proto's queue.
-    pub(super) fn submitted(&self) {
-        self.submitted.fetch_add(1, Ordering::AcqRel);
-        self.connection.wake();
+    /// Puts a request into netlink-proto's queue by `submit`, which wakes the connection.
+    pub(super) fn submit<T>(&self, submit: impl FnOnce() -> T) -> T {
+        let beside_others = self.submitted.fetch_add(1, Ordering::AcqRel) > 0;
+        let submitted = submit();
+        // The connection may have seen to that number before the request was in the queue. That matters only where
+        // requests share the waking; else a second one would be a system call for nothing.
+        if beside_others {
+            self.submitted.fetch_add(1, Ordering::AcqRel);
+            self.connection.wake();
+        }
+        submitted
     }
 
     /// Ends the connection: the socket is in a state that nothing else helps.
@@ -76,7 +83,8 @@ impl Shared {
 }
 
 /// The future that sends requests and receives replies and notifications. Nothing happens unless it is polled:
-/// spawn it, or give it a thread by [`spawn_on_thread`](Self::spawn_on_thread).
+/// spawn it, give it a thread by [`spawn_on_thread`](Self::spawn_on_thread), or take
+/// [`connect`](super::connect), which does both.
 ///
 /// It ends when the socket breaks, and when nobody can use it any more. Then every waiting request fails with
 /// [`Error::ConnectionClosed`], [`Handle::is_closed`] is true and the events end. A new one can be made at any

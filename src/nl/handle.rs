@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::{
     connection::Shared,
     error::{Error, RequestName, Result},
-    packet::{NldevMessage, RdmaMessage},
+    packet::{NldevCommand, NldevMessage, RdmaMessage},
     reply::{Messages, Replies},
     request::{
         ChardevHandle, DeviceHandle, FrmrHandle, LinkHandle, PortHandle, ResourceHandle, StatsHandle,
@@ -96,7 +96,7 @@ impl Handle {
 
     /// Sends a request for one object; the replies come as they arrive.
     pub fn send_doit(&self, message: NldevMessage) -> Replies {
-        Replies::new(self.clone(), message, false, self.deadline())
+        Replies::new(self.clone(), message, Ask::Acknowledged, self.deadline())
     }
 
     /// Sends a request for a list; the replies come as they arrive. What arrives faster than it is read is held:
@@ -105,7 +105,7 @@ impl Handle {
     /// The kernel runs one list at a time on a socket: while one runs, another is asked for again until it gets its
     /// turn or its time is up.
     pub fn send_dump(&self, message: NldevMessage) -> Replies {
-        Replies::new(self.clone(), message, true, self.deadline())
+        Replies::new(self.clone(), message, Ask::List, self.deadline())
     }
 
     /// Asks for one object; `None` when the kernel only acknowledged.
@@ -146,7 +146,7 @@ impl Handle {
         let Ok(_turn) = tokio::time::timeout_at(deadline, self.shared.dumps.lock()).await else {
             return Err(Error::Deadline { request: RequestName::new(&message, true), after: self.timeout });
         };
-        let mut replies = Replies::new(self.clone(), message, true, deadline);
+        let mut replies = Replies::new(self.clone(), message, Ask::List, deadline);
         while let Some(reply) = replies.next().await {
             take(reply?)?;
         }
@@ -156,7 +156,13 @@ impl Handle {
     /// Asks for one object and makes a view of it.
     pub(super) async fn view<V>(&self, message: NldevMessage, view: View<V>) -> Result<V> {
         let request = RequestName::new(&message, false);
-        match self.doit(message).await? {
+        let ask = if always_answered(message.command) { Ask::Object } else { Ask::Acknowledged };
+        let mut replies = Replies::new(self.clone(), message, ask, self.deadline());
+        let mut data = None;
+        while let Some(reply) = replies.next().await {
+            data = Some(reply?);
+        }
+        match data {
             Some(reply) => parse(reply, request, view),
             None => Err(Error::NoReply { request }),
         }
@@ -187,20 +193,40 @@ impl Handle {
     }
 
     /// Hands a request to the connection.
-    pub(super) fn submit(&self, message: NldevMessage, dump: bool) -> Messages {
+    pub(super) fn submit(&self, message: NldevMessage, ask: Ask) -> Messages {
         // The kernel takes any bit of NLM_F_DUMP for a dump: nothing but these flags is ever sent.
-        let flags = NLM_F_REQUEST | NLM_F_ACK | if dump { NLM_F_DUMP } else { 0 };
+        let flags = NLM_F_REQUEST
+            | match ask {
+                Ask::Object => 0,
+                Ask::Acknowledged => NLM_F_ACK,
+                Ask::List => NLM_F_ACK | NLM_F_DUMP,
+            };
         let mut message = NetlinkMessage::from(RdmaMessage::from(message));
         message.header.flags = flags;
-        match self.requests.request(message, SocketAddr::new(0, 0)) {
-            Ok(messages) => {
-                self.shared.submitted();
-                Box::pin(messages.map(Ok))
-            }
+        match self.shared.submit(|| self.requests.request(message, SocketAddr::new(0, 0))) {
+            Ok(messages) => Box::pin(messages.map(Ok)),
             // The only failure is a connection that is gone, which an ended stream says too.
             Err(_) => Box::pin(futures::stream::empty()),
         }
     }
+}
+
+/// How a request is asked, which decides what ends its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ask {
+    /// For one object: one message, or an error. No acknowledgement after it, which would be one more to receive.
+    Object,
+    /// Ends with an acknowledgement, whether or not a message came before it.
+    Acknowledged,
+    /// For all of a kind.
+    List,
+}
+
+/// Requests that the kernel never answers by an acknowledgement alone. They are asked for each device and port, again
+/// and again.
+fn always_answered(command: NldevCommand) -> bool {
+    use NldevCommand::{Get, GetChardev, PortGet, SysGet};
+    matches!(command, Get | PortGet | SysGet | GetChardev)
 }
 
 /// Makes a view of a reply; the error names the attribute that is missing.

@@ -7,8 +7,7 @@
 //! ```no_run
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let (connection, handle, _events) = rdma_operator::nl::new_connection()?;
-//! connection.spawn_on_thread()?;
+//! let (handle, _events) = rdma_operator::nl::connect()?;
 //! for device in handle.device().list().await? {
 //!     for (number, port) in handle.port(device.index).all(device.port_count).await {
 //!         let state = port?.state.map_or("?", |state| state.as_str());
@@ -29,6 +28,7 @@ mod event;
 mod ext_ack;
 mod handle;
 mod own_socket;
+mod own_thread;
 pub mod packet;
 mod reply;
 mod request;
@@ -45,6 +45,7 @@ pub use connection::{
 pub use error::{Error, ExtAck, RequestName, Result};
 pub use event::{Event, Events};
 pub use handle::Handle;
+pub use own_thread::{connect, connect_monitor};
 pub use reply::Replies;
 pub use request::{
     ChardevHandle, DeviceHandle, FrmrHandle, LinkHandle, LinkKind, Listing, PortHandle, Query, RawQuery,

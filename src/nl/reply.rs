@@ -13,7 +13,7 @@ use super::{
     errno,
     error::{Error, RequestName, Result},
     ext_ack,
-    handle::Handle,
+    handle::{Ask, Handle},
     own_socket::OwnSocket,
     packet::{NldevMessage, RdmaMessage},
 };
@@ -34,6 +34,8 @@ pub struct Replies {
     /// When to give up; `None`: the handle's timeout after each call for the next message, as it is the reader who
     /// decides how long the answer takes.
     deadline: Option<Instant>,
+    /// The first message is all.
+    one: bool,
     ended: bool,
     /// The request, as long as it may have to be sent again, and how long to wait before that.
     again: Option<(NldevMessage, Duration)>,
@@ -48,12 +50,14 @@ enum Step {
 }
 
 impl Replies {
-    pub(super) fn new(handle: Handle, message: NldevMessage, dump: bool, deadline: Instant) -> Self {
+    pub(super) fn new(handle: Handle, message: NldevMessage, ask: Ask, deadline: Instant) -> Self {
+        let dump = ask == Ask::List;
         let request = RequestName::new(&message, dump);
         let overruns = handle.shared().overruns();
         let again = dump.then(|| (message.clone(), BUSY_WAIT.0));
-        let messages = handle.submit(message, dump);
-        Self { handle, messages, overruns, request, deadline: Some(deadline), ended: false, again }
+        let messages = handle.submit(message, ask);
+        let (deadline, one) = (Some(deadline), ask == Ask::Object);
+        Self { handle, messages, overruns, request, deadline, one, ended: false, again }
     }
 
     /// A list over a socket of its own, read no faster than it is asked for.
@@ -68,7 +72,7 @@ impl Replies {
                 Err(error) => Box::pin(futures::stream::iter([Err(error)])),
             }
         };
-        Self { handle, messages, overruns, request, deadline: None, ended: false, again: None }
+        Self { handle, messages, overruns, request, deadline: None, one: false, ended: false, again: None }
     }
 
     /// The request these replies belong to.
@@ -103,6 +107,7 @@ impl Replies {
             match step {
                 Step::Data(message) => {
                     self.again = None;
+                    self.ended = self.one;
                     return Some(Ok(message));
                 }
                 // A socket runs one list at a time, and another one runs.
@@ -128,7 +133,7 @@ impl Replies {
     async fn send_again(&mut self, deadline: Instant) {
         if let Some((message, wait)) = self.again.take() {
             tokio::time::sleep_until(deadline.min(Instant::now() + wait)).await;
-            self.messages = self.handle.submit(message.clone(), true);
+            self.messages = self.handle.submit(message.clone(), Ask::List);
             self.again = Some((message, (wait * 2).min(BUSY_WAIT.1)));
         }
     }

@@ -26,7 +26,7 @@ mod words;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use tokio_util::sync::CancellationToken;
 
 pub use batch::{Batch, run_batch};
@@ -354,10 +354,8 @@ pub(super) async fn main_batch(
 
 /// A connection to this host's kernel.
 fn open(invocation: &Invocation) -> Result<(Handle, Events)> {
-    let opened = if invocation.is_monitor() { nl::new_monitor_connection() } else { nl::new_connection() };
-    let (connection, handle, events) = opened.map_err(explain)?;
-    connection.spawn_on_thread().context("starting the netlink thread")?;
-    Ok((handle, events))
+    let opened = if invocation.is_monitor() { nl::connect_monitor() } else { nl::connect() };
+    opened.map_err(explain)
 }
 
 /// As [`open`], of a simulated kernel.
