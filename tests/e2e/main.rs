@@ -8,6 +8,7 @@ mod cli;
 mod controller;
 mod lab;
 mod links;
+mod machine;
 mod pods;
 #[path = "../rdma_support/poll_context.rs"]
 mod poll_context;
