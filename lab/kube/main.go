@@ -34,8 +34,13 @@ func main() {
 		os.Exit(cli.Run(kubelet.NewKubeletCommand(context.Background())))
 	case "kubectl":
 		os.Exit(cli.Run(cmd.NewDefaultKubectlCommand()))
+	case "kubelet-devices":
+		if err := deviceManager(os.Args[1:]); err != nil {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+			os.Exit(1)
+		}
 	default:
-		fmt.Fprintf(os.Stderr, "%s: call me etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kubelet or kubectl\n", name)
+		fmt.Fprintf(os.Stderr, "%s: call me etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kubelet, kubelet-devices or kubectl\n", name)
 		os.Exit(2)
 	}
 }

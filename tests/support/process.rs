@@ -4,6 +4,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -12,7 +13,10 @@ use std::time::{Duration, Instant};
 pub(crate) const WAIT: Duration = Duration::from_secs(30);
 
 pub(crate) fn binary() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rdma-operator"));
+    // A program that was brought to another host has it beside itself.
+    let built = PathBuf::from(env!("CARGO_BIN_EXE_rdma-operator"));
+    let beside = std::env::current_exe().unwrap().with_file_name("rdma-operator");
+    let mut command = Command::new(if built.exists() { built } else { beside });
     command.env_clear().env("HOME", "/nonexistent").env("RUST_BACKTRACE", "0");
     command
 }

@@ -27,7 +27,7 @@ pub(crate) struct Kube {
 pub(crate) fn kube(dirs: &Dirs, reporter: &Reporter) -> Result<Kube> {
     let module = dirs.lab_file("kube");
     let flags = link_flags();
-    let inputs = ["go.mod", "go.sum", "main.go"]
+    let inputs = ["devicemanager.go", "go.mod", "go.sum", "main.go"]
         .iter()
         .try_fold(Inputs::default().text(&flags).text("disk"), |inputs, name| {
             inputs.file(&module.join(name))

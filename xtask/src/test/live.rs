@@ -11,7 +11,8 @@ use crate::lab::{self, State};
 use crate::step::Step;
 
 /// The programs, by the names of their files below `tests/`.
-pub(super) const PROGRAMS: [&str; 4] = ["nl_live", "nl_examples", "syscalls", "conformance"];
+pub(super) const PROGRAMS: [&str; 5] =
+    ["nl_live", "nl_examples", "standalone_live", "syscalls", "conformance"];
 /// The program that runs the examples, and these, which it expects beside it.
 const RUNS_EXAMPLES: &str = "nl_examples";
 const EXAMPLES: [&str; 4] = ["show_devices", "create_soft_devices", "monitor", "dump_devices"];
@@ -32,14 +33,21 @@ pub(super) fn build(step: &Step, cargo: &mut Command, name: &str) -> Result<Path
     program.map(PathBuf::from).with_context(|| format!("cargo did not say where it built {name}"))
 }
 
-/// Runs the ignored tests of `program` in a node's shell.
-pub(super) fn run(step: &Step, state: &State, node: &str, program: &Path, name: &str) -> Result<()> {
+/// Runs the ignored tests of `program` in a node's shell, with the operator's binary beside it.
+pub(super) fn run(
+    step: &Step,
+    state: &State,
+    operator: &Path,
+    node: &str,
+    (program, name): (&Path, &str),
+) -> Result<()> {
     // The node sees this folder as /host.
     let shared = state.node(node).join("host");
     let copy = |from: &Path, name: &str| {
         fs::copy(from, shared.join(name)).with_context(|| format!("copying {name} to {node}"))
     };
     copy(program, name)?;
+    copy(operator, "rdma-operator")?;
     if name == RUNS_EXAMPLES {
         for example in EXAMPLES {
             copy(&beside(program, example), example)?;

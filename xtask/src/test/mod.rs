@@ -20,9 +20,15 @@ use crate::step::nice;
 use crate::{image, interrupt};
 
 const CHART: &str = "charts/rdma-operator";
-/// Test programs that need the lab, ignored when the workspace is tested, and how long each may take.
-const ON_THE_LAB: [(&str, Duration); 2] =
-    [("e2e", Duration::from_secs(30 * 60)), ("long", Duration::from_secs(2 * 60 * 60))];
+/// Test programs that need the lab or what it is made of, ignored when the workspace is tested, and how long each may
+/// take.
+const ON_THE_LAB: [(&str, Duration); 3] = [
+    ("devicemanager", Duration::from_secs(15 * 60)),
+    ("e2e", Duration::from_secs(30 * 60)),
+    ("long", Duration::from_secs(2 * 60 * 60)),
+];
+/// Restarts of the device manager or the plugin, in a short and in a long run.
+const ROUNDS: [&str; 2] = ["20", "200"];
 /// How long building and running all other tests may take.
 const IN_PROCESS_LIMIT: Duration = Duration::from_secs(40 * 60);
 
@@ -78,7 +84,7 @@ impl Run<'_> {
                 continue;
             }
             let test = ["test", "--test", name, "--", "--ignored", "--test-threads=1", "--nocapture"];
-            if !self.tests(name, &test, &self.lab_environment(parts), limit) {
+            if !self.tests(name, &test, &self.lab_environment(parts, long), limit) {
                 self.dump();
             }
         }
@@ -94,12 +100,13 @@ impl Run<'_> {
         let built = self.reporter.step(&format!("build {name}"), |step| live::build(step, &mut cargo, name));
         self.summary.prepared(built.is_ok());
         let Ok(program) = built else { return };
+        let operator = self.dirs.operator_binary();
         // The nodes are machines of their own, so they run it side by side.
         let run = |node: &str| {
             let phase = format!("{name} on {node}");
             let mut output = String::new();
             let outcome = self.reporter.step(&phase, |step| {
-                let ran = live::run(step, &state, node, &program, name);
+                let ran = live::run(step, &state, &operator, node, (&program, name));
                 output = step.text();
                 ran
             });
@@ -176,7 +183,7 @@ impl Run<'_> {
     }
 
     /// What the tests on the lab are told.
-    fn lab_environment(&self, parts: &Parts) -> [(&'static str, PathBuf); 5] {
+    fn lab_environment(&self, parts: &Parts, long: bool) -> [(&'static str, PathBuf); 7] {
         let state = State::new(self.dirs);
         [
             ("RDMA_LAB", state.folder.clone()),
@@ -184,6 +191,8 @@ impl Run<'_> {
             ("RDMA_OPERATOR_IMAGE", image::OPERATOR.into()),
             ("RDMA_GUEST_ROOT", parts.root.tree()),
             ("RDMA_OPERATOR_BINARY", self.dirs.operator_binary()),
+            ("RDMA_KUBE", parts.kube.program.clone()),
+            ("RDMA_ROUNDS", ROUNDS[usize::from(long)].into()),
         ]
     }
 
