@@ -122,8 +122,14 @@ impl Worker {
             if !unread(open, self.settings.timing.settle).await {
                 return;
             }
-            let call = self.settings.timing.call;
-            match registration::register(&kubelet, &serving.name, &self.resource, call).await {
+            let (call, name) = (self.settings.timing.call, serving.name.clone());
+            // The kubelet dials back before it answers, and for long: a socket that it has just removed, as it does when
+            // it starts, is to be made again meanwhile.
+            let outcome = tokio::select! {
+                outcome = registration::register(&kubelet, &name, &self.resource, call) => outcome,
+                () = out_of_place(&mut self.directory, serving, seen.generation) => continue,
+            };
+            match outcome {
                 Err(error) => self.tell(error.trouble()),
                 Ok(()) => {
                     self.board.registered(&self.resource);
@@ -210,6 +216,20 @@ impl Worker {
                     if seen.trouble != before.trouble || wake() {
                         return;
                     }
+                }
+            }
+        }
+    }
+}
+
+/// Returns when the server's socket is no longer where the kubelet looks for it, or another kubelet has come.
+async fn out_of_place(directory: &mut watch::Receiver<Directory>, serving: &mut Serving, generation: u64) {
+    while serving.is_well() {
+        tokio::select! {
+            () = serving.ended() => return,
+            changed = directory.changed() => {
+                if changed.is_err() || directory.borrow_and_update().generation != generation {
+                    return;
                 }
             }
         }

@@ -145,6 +145,33 @@ async fn b03_a_kubelet_that_does_not_answer_is_asked_again() {
     kubelet.wait_capacity(RXE0, 1, 1).await;
 }
 
+/// A kubelet that starts removes all sockets, and may be asked before the plugin has seen it: it dials what it has
+/// removed, for ten seconds, and the plugin must not wait for that.
+#[tokio::test]
+async fn b01_a_socket_that_goes_while_the_kubelet_is_asked_is_made_again() {
+    let mut host = Host::with(|settings| settings.timing.call = 10 * PATIENCE);
+    let kubelet = Kubelet::start(host.dir());
+    kubelet.manner(Manner::Hang);
+    host.show(vec![soft(0, "rxe0", "ACTIVE")]);
+    host.start();
+    kubelet.wait_asked().await;
+    std::fs::remove_file(host.socket(RXE0)).unwrap();
+    kubelet.manner(Manner::Accept);
+    kubelet.wait_capacity(RXE0, 1, 1).await;
+}
+
+#[tokio::test]
+async fn b01_a_kubelet_that_comes_while_another_is_asked_is_registered_with() {
+    let mut host = Host::with(|settings| settings.timing.call = 10 * PATIENCE);
+    let hangs = Kubelet::start(host.dir());
+    hangs.manner(Manner::Hang);
+    host.show(vec![soft(0, "rxe0", "ACTIVE")]);
+    host.start();
+    hangs.wait_asked().await;
+    let kubelet = Kubelet::start(host.dir());
+    kubelet.wait_capacity(RXE0, 1, 1).await;
+}
+
 #[tokio::test]
 async fn b04_only_our_own_dead_sockets_are_removed() {
     let mut host = Host::new();

@@ -66,6 +66,8 @@ struct Service {
     dir: PathBuf,
     state: Arc<watch::Sender<BTreeMap<String, Known>>>,
     manner: Arc<Mutex<Manner>>,
+    /// How often it was called.
+    asked: Arc<watch::Sender<u32>>,
     stop: CancellationToken,
 }
 
@@ -96,6 +98,7 @@ impl Kubelet {
             dir: dir.to_owned(),
             state: Arc::new(sender),
             manner: Arc::default(),
+            asked: Arc::new(watch::Sender::new(0)),
             stop: CancellationToken::new(),
         };
         let server = Server::builder()
@@ -115,6 +118,13 @@ impl Kubelet {
 
     pub fn manner(&self, manner: Manner) {
         *self.service.manner.lock().unwrap() = manner;
+    }
+
+    /// Waits until a plugin has called.
+    pub async fn wait_asked(&self) {
+        let mut asked = self.service.asked.subscribe();
+        let called = asked.wait_for(|times| *times > 0);
+        tokio::time::timeout(PATIENCE, called).await.expect("a plugin calls").unwrap();
     }
 
     /// Ends the list stream of one resource, as when another plugin registers its name.
@@ -193,6 +203,7 @@ impl Registration for Service {
     async fn register(&self, request: Request<RegisterRequest>) -> Result<Response<Empty>, Status> {
         let request = request.into_inner();
         let manner = self.manner.lock().unwrap().clone();
+        self.asked.send_modify(|times| *times += 1);
         match &manner {
             Manner::Refuse(text) => return Err(Status::unknown(text)),
             Manner::Hang => std::future::pending().await,
