@@ -11,7 +11,7 @@ use crate::lab::{self, State};
 use crate::step::Step;
 
 /// The programs, by the names of their files below `tests/`.
-pub(super) const PROGRAMS: [&str; 5] = ["nl_live", "nl_examples", "syscalls", "conformance"];
+pub(super) const PROGRAMS: [&str; 4] = ["nl_live", "nl_examples", "syscalls", "conformance"];
 /// The program that runs the examples, and these, which it expects beside it.
 const RUNS_EXAMPLES: &str = "nl_examples";
 const EXAMPLES: [&str; 4] = ["show_devices", "create_soft_devices", "monitor", "dump_devices"];
